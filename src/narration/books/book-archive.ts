@@ -151,6 +151,8 @@ export class BookArchive {
     const next = endOfName + bytes.readUInt16LE(entryOffset + 30) + bytes.readUInt16LE(entryOffset + 32);
     if (next > bytes.byteLength) throw damagedBookError();
     const name = bytes.toString("utf8", entryOffset + ENTRY_BYTES, endOfName);
+    // A folder holds no text, and no file is written to a disk.
+    if (name.endsWith("/")) return next;
     assertArchivePath(name);
     if ((bytes.readUInt16LE(entryOffset + 8) & ENCRYPTED_FLAG) !== 0) {
       throw refusedBookError("is encrypted with a password, and is not read");

@@ -33,8 +33,12 @@ function judgeEntry({ block, linked, unlinked }: PageBlock): Entry {
   const text = getBlockText(block);
   if (block.kind !== "paragraph" || text.length > MAX_ENTRY_CODE_UNITS || !hasWords(linked)) return "none";
   if (isNumber(unlinked)) {
-    return hasWords(unlinked) || parseChapterForm(collapseSpaces(linked)) !== null ? "numbered" : "plain";
+    return hasWords(unlinked) || parseChapterForm(linked) !== null ? "numbered" : "plain";
   }
+  // A linked number may stand before its title: `CHAPTER II. The Pool`.
+  const isLinkedNumber =
+    parseChapterForm(linked)?.hasTitle === false && /^[\s\p{P}]*[^\s\p{P}\p{Ll}]/u.test(unlinked);
+  if (isLinkedNumber && !ENDS_SENTENCE.test(unlinked)) return "numbered";
   const isOfIndex = PAGE_NUMBERS.test(linked) && /\d[\s)]*$/.test(text) && !ENDS_SENTENCE.test(unlinked);
   return isOfIndex ? "plain" : "none";
 }

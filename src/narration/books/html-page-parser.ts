@@ -28,8 +28,6 @@ export interface HtmlPage {
   readonly blocks: readonly PageBlock[];
   readonly title: string | null;
   readonly author: string | null;
-  /** Share of the spoken characters that are inside links. */
-  readonly linkShare: number;
 }
 
 /** Links to places of the same book, which has several pages, or of the same page. */
@@ -71,10 +69,10 @@ class HtmlPageParser {
   readonly #openElements: string[] = [];
   readonly #tables: Table[] = [];
   readonly #lists: List[] = [];
-  /** A stack of block lists: first the list of the page, then one list for each open table cell. */
-  readonly #sinks: PageBlock[][] = [[]];
-  /** For each open table cell, whether it names a speaker. */
-  readonly #speakerCells: boolean[] = [];
+  /** A stack of block lists: first that of the page, then one for each open table cell. */
+  readonly #sinks: Array<{ readonly blocks: PageBlock[]; readonly isSpeaker: boolean }> = [
+    { blocks: [], isSpeaker: false },
+  ];
   /** Nesting depths of the open elements of each kind. */
   readonly #open = { main: [] as number[], article: [] as number[], direction: [] as number[] };
   #text = "";
@@ -89,12 +87,9 @@ class HtmlPageParser {
   #preformattedDepth = 0;
   #isInBrackets = false;
   #endsWithBracket = false;
-  #isLink = false;
   #isInnerLink = false;
   #linked = "";
   #unlinked = "";
-  #linkCodeUnits = 0;
-  #spokenCodeUnits = 0;
   #tagCount = 0;
   #elementCount = 0;
   /** Number of tags before the text of the open block; `null` if it has no text yet. */
@@ -118,11 +113,7 @@ class HtmlPageParser {
   }
 
   get blocks(): readonly PageBlock[] {
-    return this.#sinks[0] ?? [];
-  }
-
-  get linkShare(): number {
-    return this.#spokenCodeUnits === 0 ? 0 : this.#linkCodeUnits / this.#spokenCodeUnits;
+    return this.#sinks[0]?.blocks ?? [];
   }
 
   open(name: string, attributes: Attributes): void {
@@ -141,15 +132,13 @@ class HtmlPageParser {
       return;
     }
     if (name === "head") return;
+    if (!INLINE_ELEMENTS.has(name)) this.#flush();
     const kind = this.#findReason(name, attributes);
     if (kind !== null) {
-      if (!INLINE_ELEMENTS.has(name)) this.#flush();
       this.#unspokenElement = { kind, name, depth: this.#openElements.length, text: "" };
       return;
     }
-    if (!INLINE_ELEMENTS.has(name)) this.#flush();
-    const { id } = attributes;
-    if (id !== undefined) this.#ids.push(id);
+    if (attributes["id"] !== undefined) this.#ids.push(attributes["id"]);
     this.#enter(name, attributes);
   }
 
@@ -193,9 +182,7 @@ class HtmlPageParser {
         this.#addImage(attributes);
         break;
       case "a":
-        this.#isLink = attributes["href"] !== undefined;
-        this.#isInnerLink =
-          this.#isLink && INNER_LINK[this.#isBook ? "book" : "page"].test(attributes["href"] ?? "");
+        this.#isInnerLink = INNER_LINK[this.#isBook ? "book" : "page"].test(attributes["href"] ?? "http:");
         break;
       case "sup":
       case "sub":
@@ -215,10 +202,8 @@ class HtmlPageParser {
         break;
       case "td":
       case "th":
-        if (this.#tables.length > 0) {
-          this.#sinks.push([]);
-          this.#speakerCells.push(hasTerm(attributes, "persona"));
-        }
+        if (this.#tables.length > 0)
+          this.#sinks.push({ blocks: [], isSpeaker: hasTerm(attributes, "persona") });
         break;
       case "pre":
         this.#preformattedDepth += 1;
@@ -247,9 +232,6 @@ class HtmlPageParser {
       this.#endsWithBracket = text.endsWith("[") || text.endsWith("(");
       if (this.#isInnerLink) this.#linked += text;
       else this.#unlinked += text;
-      const units = text.trim().length;
-      this.#spokenCodeUnits += units;
-      if (this.#isLink) this.#linkCodeUnits += units;
     }
   }
 
@@ -281,7 +263,6 @@ class HtmlPageParser {
     if (getHeadingLevel(name) !== null) this.#headingLevel = null;
     switch (name) {
       case "a":
-        this.#isLink = false;
         this.#isInnerLink = false;
         break;
       case "sup":
@@ -297,11 +278,8 @@ class HtmlPageParser {
         break;
       case "td":
       case "th":
-        if (this.#sinks.length > 1) {
-          const blocks = this.#sinks.pop() ?? [];
-          const isSpeaker = this.#speakerCells.pop() ?? false;
-          this.#tables.at(-1)?.row.push({ isHeaderCell: name === "th", isSpeaker, blocks });
-        }
+        for (const cell of this.#sinks.length > 1 ? this.#sinks.splice(-1) : [])
+          this.#tables.at(-1)?.row.push({ ...cell, isHeaderCell: name === "th" });
         break;
       case "tr":
         this.#endTableRow();
@@ -413,7 +391,7 @@ class HtmlPageParser {
   get #sink(): PageBlock[] {
     const sink = this.#sinks.at(-1);
     if (sink === undefined) throw new Error("the page's own blocks are never closed");
-    return sink;
+    return sink.blocks;
   }
 
   #addBlock(block: SourceBlock): void {
@@ -459,6 +437,5 @@ export function parseHtmlPage(html: string, options: PageOptions, unspoken: Unsp
   parser.end(html);
   reader.end();
   const title = reader.title.replace(/\s+/g, " ").trim();
-  const { blocks, author, linkShare } = reader;
-  return { blocks, author, linkShare, title: title === "" ? null : title };
+  return { blocks: reader.blocks, author: reader.author, title: title === "" ? null : title };
 }

@@ -1,23 +1,29 @@
 /** Reads an EPUB as one text: its pages in order. Pages without headings get headings from the table of contents. */
 import { getBlockText, type ParsedText, type SourceBlock, type UnspokenList } from "../text/blocks.ts";
-import { markChapters } from "../text/chapters/mark-chapters.ts";
+import { markMissingChapters } from "../text/chapters/mark-chapters.ts";
 import { hasWords } from "../text/characters.ts";
 import { collapseSpaces, HARD_BREAK, normalizeLines } from "../text/normalize.ts";
+import { withoutInlineMarks } from "../text/plain/bracket-marks.ts";
 import { BookArchive } from "./book-archive.ts";
 import { withoutBookMatter } from "./book-matter.ts";
 import { type BookPackage, parsePackage, readArchiveText } from "./book-package.ts";
 import { type HtmlPage, parseHtmlPage } from "./html-page-parser.ts";
 import { findNotes } from "./note-links.ts";
 import type { PageBlock } from "./page-block.ts";
-import { withoutBoilerplate, withoutInlineMarks } from "./parse-html.ts";
+import { withoutBoilerplate } from "./parse-html.ts";
 
-/** A page counts as a table of contents if at least this share of its text is inside links. */
+/** A page counts as a table of contents if at least this share of its text is inside links of the book. */
 const CONTENTS_LINK_SHARE = 0.8;
 const MIN_CONTENTS_BLOCKS = 5;
 const MAX_LEVEL = 6;
 
-const isContents = ({ blocks, linkShare }: HtmlPage): boolean =>
-  linkShare >= CONTENTS_LINK_SHARE && blocks.length >= MIN_CONTENTS_BLOCKS;
+function isContents({ blocks }: HtmlPage): boolean {
+  const countUnits = (texts: readonly string[]): number =>
+    texts.reduce((sum, text) => sum + text.trim().length, 0);
+  const linked = countUnits(blocks.map((block) => block.linked));
+  const unlinked = countUnits(blocks.map((block) => block.unlinked));
+  return blocks.length >= MIN_CONTENTS_BLOCKS && linked >= CONTENTS_LINK_SHARE * (linked + unlinked);
+}
 
 type Contents = BookPackage["contents"];
 
@@ -76,6 +82,15 @@ function hasProse({ blocks }: HtmlPage): boolean {
   return prose.reduce((sum, units) => sum + units, 0) >= MIN_PROSE_CODE_UNITS;
 }
 
+/** Titles of pages that are cover, imprint and the like, also if no type says so. */
+const MATTER_TITLE =
+  /^(?:title ?page|half[- ]title|copyright(?: page| notice)?|imprint|impressum|colophon|colofón)$/i;
+
+function hasMatterTitle({ blocks }: HtmlPage): boolean {
+  const first = blocks.find(({ block }) => getBlockText(block) !== "")?.block;
+  return first?.kind === "heading" && MATTER_TITLE.test(first.text.trim());
+}
+
 /** Reports a whole page as not spoken. Adds its text to `unspoken`, so that a remark quotes its first words. */
 function addUnspokenPage(kind: "book_matter" | "aside", { blocks }: HtmlPage, unspoken: UnspokenList): void {
   const text = blocks.map(({ block }) => getBlockText(block)).join(" ");
@@ -103,7 +118,8 @@ export function parseEpub(bytes: Uint8Array, unspoken: UnspokenList): ParsedText
     const html = texts.get(path);
     if (html === undefined) continue;
     const page = parseHtmlPage(html, { isBook: true, notes: notes.get(path) }, unspoken);
-    if ((isBookMatter && !hasProse(page)) || isContents(page)) addUnspokenPage("book_matter", page, unspoken);
+    const isMatter = (isBookMatter || hasMatterTitle(page)) && !hasProse(page);
+    if (isMatter || isContents(page)) addUnspokenPage("book_matter", page, unspoken);
     else if (!isLinear) addUnspokenPage("aside", page, unspoken);
     else {
       if (blocks.length > 0) blocks.push({ kind: "rule" });
@@ -122,6 +138,5 @@ export function parseEpub(bytes: Uint8Array, unspoken: UnspokenList): ParsedText
     unspoken,
   ).map(({ block }) => block);
   const spokenBlocks = withoutInlineMarks(book, unspoken);
-  const hasHeadings = spokenBlocks.some(({ kind }) => kind === "heading");
-  return { blocks: hasHeadings ? spokenBlocks : markChapters(spokenBlocks), title, author };
+  return { blocks: markMissingChapters(spokenBlocks), title, author };
 }

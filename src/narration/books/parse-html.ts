@@ -1,8 +1,8 @@
 /** Reads an HTML page as a text. If the page has a main element or articles, reads only these. */
 import { getBlockText, type ParsedText, type SourceBlock, type UnspokenList } from "../text/blocks.ts";
-import { markChapters } from "../text/chapters/mark-chapters.ts";
+import { markMissingChapters } from "../text/chapters/mark-chapters.ts";
 import { normalizeLines } from "../text/normalize.ts";
-import { withoutMarks } from "../text/plain/bracket-marks.ts";
+import { withoutInlineMarks } from "../text/plain/bracket-marks.ts";
 import {
   isBookEnd,
   isBookStart,
@@ -87,19 +87,6 @@ export function withoutBoilerplate<Each extends { readonly block: SourceBlock }>
   });
 }
 
-/** Removes marks such as note numbers, page numbers and `[Illustration]` from the paragraphs. */
-export function withoutInlineMarks(blocks: readonly SourceBlock[], unspoken: UnspokenList): SourceBlock[] {
-  const texts = withoutMarks(
-    blocks.map((block) => (block.kind === "paragraph" ? block.text : "")),
-    unspoken,
-  );
-  return blocks.flatMap((block, index): SourceBlock[] => {
-    if (block.kind !== "paragraph") return [block];
-    const words = texts[index] ?? "";
-    return /\S/.test(words) ? [{ kind: "paragraph", text: words }] : [];
-  });
-}
-
 /**
  * Reads the main text of an HTML page.
  *
@@ -114,10 +101,9 @@ export function parseHtml(html: string, unspoken: UnspokenList, article: Article
     withoutBookMatter(book, unspoken).map(({ block }) => block),
     unspoken,
   );
-  const hasHeadings = spokenBlocks.some(({ kind }) => kind === "heading");
   const named = parseGutenbergTitle(title);
   return {
-    blocks: hasHeadings ? spokenBlocks : markChapters(spokenBlocks),
+    blocks: markMissingChapters(spokenBlocks),
     title: article?.title ?? named.title,
     author: article?.author ?? author ?? named.author,
   };

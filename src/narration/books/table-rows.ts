@@ -1,5 +1,6 @@
 /** Reads the rows of tables: rows of data become sentences, rows that lay out a page become the blocks of their cells. */
 import { HARD_BREAK } from "../text/normalize.ts";
+import { wordRow } from "../text/table-row.ts";
 import type { PageBlock } from "./page-block.ts";
 
 export interface Cell {
@@ -47,14 +48,10 @@ export function readRow(table: Table): PageBlock[] {
   const [first] = all;
   const last = all.at(-1);
   if (first === undefined || last === undefined) return [];
-  const pairs = cells.map((cell, index) => {
-    const title = table.titles?.[index] ?? "";
-    return title === "" || cell === "" ? cell : `${title}: ${cell}`;
-  });
   return [
     {
       ...first,
-      block: { kind: "paragraph", text: pairs.filter((pair) => pair !== "").join(", ") },
+      block: { kind: "paragraph", text: wordRow(cells, table.titles ?? []) },
       ids: all.flatMap(({ ids }) => ids),
       lastTag: last.lastTag,
       linked: all.map(({ linked }) => linked).join(" "),

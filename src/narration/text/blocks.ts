@@ -40,6 +40,21 @@ export class UnspokenList {
     this.#rows.set(kind, { kind, count: (row?.count ?? 0) + 1, excerpt });
   }
 
+  /** Removes the matches of a pattern from a text, and counts them. Keeps those that `mayDrop` refuses. */
+  drop(
+    kind: UnspokenKind,
+    text: string,
+    pattern: RegExp,
+    mayDrop: (match: string, offset: number) => boolean = () => true,
+  ): string {
+    return text.replace(pattern, (match: string, ...others: unknown[]) => {
+      const offset = others.find((each) => typeof each === "number") ?? 0;
+      if (!mayDrop(match, offset)) return match;
+      this.add(kind, match.trim());
+      return "";
+    });
+  }
+
   rows(): readonly UnspokenText[] {
     return [...this.#rows.values()];
   }

@@ -94,12 +94,9 @@ class DocumentBuilder {
     this.#hasRule = false;
   }
 
-  addPause(seconds: number): void {
-    this.#pauseSeconds = (this.#pauseSeconds ?? 0) + seconds;
-  }
-
-  addRule(): void {
-    this.#hasRule = true;
+  addGap(gap: Extract<SourceBlock, { kind: "pause" | "rule" }>): void {
+    if (gap.kind === "rule") this.#hasRule = true;
+    else this.#pauseSeconds = (this.#pauseSeconds ?? 0) + gap.seconds;
   }
 
   #openRun(speaker: Speaker | null, cutReason: CutReason, text: string): void {
@@ -143,18 +140,14 @@ export function buildDocument(
     blocks.flatMap((block) => (block.kind === "heading" ? [block.text] : [])),
   );
   for (const block of blocks) {
-    if (block.kind === "rule") {
-      builder.addRule();
+    if (block.kind === "rule" || block.kind === "pause") {
+      builder.addGap(block);
       continue;
     }
-    if (block.kind === "pause") {
-      builder.addPause(block.seconds);
-      continue;
-    }
-    const isHeading = block.kind === "heading";
-    const turns: readonly Turn[] = isHeading
-      ? [{ speaker: null, text: block.text, isLabelled: true }]
-      : speakers.splitIntoTurns(block.text, unspoken, announcedSpeaker !== null);
+    const turns: readonly Turn[] =
+      block.kind === "heading"
+        ? [{ speaker: null, text: block.text, isLabelled: true }]
+        : speakers.splitIntoTurns(block.text, unspoken, announcedSpeaker !== null);
     for (const { speaker, text, isLabelled } of turns) {
       const spokenText = flowParagraph(text.replaceAll(ITALIC_MARK, ""));
       if (isLabelled) currentSpeaker = speaker;
@@ -164,10 +157,10 @@ export function buildDocument(
       }
       if (!hasWords(spokenText)) {
         unspoken.add("no_words", spokenText);
-        builder.addRule();
+        builder.addGap({ kind: "rule" });
       } else if (block.kind === "heading") builder.addHeading(block.level, spokenText);
       else {
-        const isContinued = block.kind === "paragraph" && block.continues === true && !isLabelled;
+        const isContinued = block.continues === true && !isLabelled;
         lastSpeaker =
           speaker ??
           announcedSpeaker ??

@@ -9,8 +9,6 @@ import type { NarrationPlan } from "./plan-types.ts";
 
 const MAX_CODE_POINTS = 80;
 
-const isChapter = (title: string): boolean => parseChapterForm(title.replace(/\s+/g, " ")) !== null;
-
 /** Returns the beginning of a text, cut at the end of a word if possible. */
 function takeFirstWords(text: string): string {
   const [line = ""] = text.split(/\n\n/);
@@ -26,7 +24,7 @@ function withoutOwnHeading(heading: string, parts: NarrationPlan["parts"]): stri
   const [above = ""] = parts[0]?.text.split("\n\n") ?? [];
   const line = above.replace(/\s+/g, " ").trim();
   const own = heading.slice(line.length).replace(/^: /, "").trim();
-  return heading.startsWith(line) && isChapter(own) ? line : heading;
+  return heading.startsWith(line) && parseChapterForm(own) !== null ? line : heading;
 }
 
 /** Returns one line of at most 80 code points; empty if the text has no usable beginning. */
@@ -35,7 +33,8 @@ export function chooseNarrationTitle({ title, chapters, parts }: NarrationPlan):
   const [first] = headings;
   const heading = first === undefined ? undefined : withoutOwnHeading(first, parts);
   if (title !== undefined) return takeFirstWords(title);
-  if (heading !== undefined && (headings.length === 1 || !isChapter(heading))) return takeFirstWords(heading);
+  if (heading !== undefined && (headings.length === 1 || parseChapterForm(heading) === null))
+    return takeFirstWords(heading);
   const [firstPart] = parts;
   const text = firstPart?.text ?? "";
   // Skip the heading of the first chapter.

@@ -22,7 +22,7 @@ export function normalizeLines(text: string): string {
 
 /** Puts text on one line: trims its ends, and collapses white space to single spaces. */
 export function collapseSpaces(line: string): string {
-  return /[^\S ]| {2}|^ | $/.test(line) ? line.replace(/\s+/g, " ").trim() : line;
+  return /\s\s|[^\S ]/.test(line) ? line.replace(/\s+/g, " ").trim() : line.trim();
 }
 
 /** Joins wrapped lines with spaces. Between Chinese or Japanese characters, no space is added. */

@@ -22,8 +22,13 @@ const PAUSE_MARK = new RegExp(
   `[[(]\\s*(?:(?:${PAUSE_WORD})[\\s:]+(?<figure>${NUMBER_PATTERN})\\s*(?<unit>${UNIT_PATTERN})?|(?<figureFirst>${NUMBER_PATTERN})[\\s-]*(?<unitFirst>${UNIT_PATTERN})[\\s-]+(?:${PAUSE_WORD}))\\s*[\\])]`,
   "giu",
 );
-/** Matches text that ends with the end of a sentence, a colon or a dash. */
-const ENDS_STATEMENT = new RegExp(`[.!?…。！？—:：][${CLOSERS}*_]*\\s*$`, "u");
+const BLANKS = "[^\\S\\n\\u2028]*";
+/** Matches behind the beginning of a line, and behind the end of a sentence, a colon or a dash. */
+const BEHIND_EDGE = new RegExp(
+  `(?<=(?:^|[\\n\\u2028])${BLANKS}|[.!?…。！？—:：][${CLOSERS}*_]*${BLANKS})`,
+  "uy",
+);
+const BEFORE_LINE_END = new RegExp(`${BLANKS}(?:[\\n\\u2028]|$)`, "uy");
 const BREAK_TAG = /<break\s+time\s*=\s*["']?(\d{1,6}(?:\.\d{1,3})?)(ms|s)["']?\s*\/?>/gi;
 
 /**
@@ -48,26 +53,12 @@ function parsePauseSeconds({ 0: mark, groups = {} }: RegExpMatchArray): number {
   );
 }
 
-const isLineBreak = (character: string | undefined): boolean => character === "\n" || character === "\u2028";
-
-/** Returns the text of the line before an offset. Looks no further than the line, because a text may have many marks. */
-function getLineTextBefore(text: string, offset: number): string {
-  let start = offset;
-  while (start > 0 && !isLineBreak(text[start - 1])) start -= 1;
-  return text.slice(start, offset);
-}
-
-function getLineTextAfter(text: string, offset: number): string {
-  let end = offset;
-  while (end < text.length && !isLineBreak(text[end])) end += 1;
-  return text.slice(offset, end);
-}
-
-function isAtEdge(text: string, mark: RegExpMatchArray): boolean {
-  const before = getLineTextBefore(text, mark.index ?? 0);
-  const after = getLineTextAfter(text, (mark.index ?? 0) + mark[0].length);
-  return before.trim() === "" || after.trim() === "" || ENDS_STATEMENT.test(before);
-}
+/** Whether a mark stands at an edge of its line, or behind the end of a statement. */
+const isAtEdge = ({ index, input, 0: mark }: RegExpExecArray): boolean =>
+  [BEHIND_EDGE, BEFORE_LINE_END].some((edge, atEnd) => {
+    edge.lastIndex = index + atEnd * mark.length;
+    return edge.test(input);
+  });
 
 /**
  * Divides paragraphs at pause marks. The same speaker speaks before and after a mark, unless a label follows the mark.
@@ -97,7 +88,7 @@ function divideByPauses(blocks: readonly SourceBlock[]): SourceBlock[] {
       }
     };
     for (const mark of block.text.matchAll(PAUSE_MARK)) {
-      if (!isAtEdge(block.text, mark)) continue;
+      if (!isAtEdge(mark)) continue;
       add(mark.index);
       divided.push({ kind: "pause", seconds: parsePauseSeconds(mark) });
       from = mark.index + mark[0].length;

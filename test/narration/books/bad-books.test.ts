@@ -207,6 +207,11 @@ describe("a book", () => {
     expect(blocks.some((block) => block.kind === "heading" && block.text === "One")).toBe(true);
   });
 
+  it("is read if its archive lists folders, also the one of the whole archive", () => {
+    const bytes = withFiles({ "/": "", "OPS/pictures/": "" });
+    expect(parseEpub(bytes, new UnspokenList()).blocks).not.toEqual([]);
+  });
+
   it("is read if it declares a document type of EPUB 2", () => {
     const type =
       '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.1//EN" "http://www.w3.org/TR/xhtml11/DTD/xhtml11.dtd">';

@@ -142,6 +142,10 @@ describe("contents and indexes without types", () => {
       `<table>${"<tr><td>CHAPTER</td><td></td><td>PAGE</td></tr>"}${entries((n) => `<tr><td>${"I".repeat(n)}.</td><td><a href="#c${n}">Gate</a></td><td>${n}</td></tr>`, 3)}</table>`,
     ],
     [
+      "linked numbers before their titles",
+      `<table>${entries((n) => `<tr><td><a href="#c${n}">CHAPTER ${"I".repeat(n)}.</a></td><td>The Gate</td></tr>`, 3)}</table>`,
+    ],
+    [
       "lines between the entries",
       `<p>PART ONE</p>${entries((n) => `<p><a href="#c${n}">Gate</a></p>`, 3)}<p>PART TWO</p>${entries((n) => `<p><a href="#c${n}">Gate</a></p>`, 3)}`,
     ],
@@ -162,6 +166,7 @@ describe("contents and indexes without types", () => {
     ["sentences that end in a mark", entries((n) => `<p>It leaked in May.<a href="#c${n}">${n}</a></p>`)],
     ["prices", entries((n) => `<p>Gate, wooden, ${n}</p>`)],
     ["links to other sites", entries((n) => `<p><a href="https://a.example/${n}">Gate ${n}</a></p>`)],
+    ["what chapters tell of", entries((n) => `<p><a href="#c${n}">Chapter ${n}</a> tells of the gate</p>`)],
     ["a few links", entries((n) => `<p><a href="#c${n}">Gate</a></p>`, 3)],
   ])("are not %s", (_, list) => {
     expect(read(page(`<h2>List</h2>${list}${places}`)).unspokenRows).toEqual([]);
@@ -175,6 +180,25 @@ describe("pages by their types", () => {
       { id: "two", body: `<p>${PROSE}</p>` },
     ];
     expect(read({ pages })).toEqual({ words: [PROSE], unspokenRows: ["book_matter 1"] });
+  });
+
+  it.each(["Colophon", "Copyright", "TITLE PAGE", "Half-title"])(
+    "omits a page that is called %s",
+    (title) => {
+      const body = `<h1>${title}</h1><p>By me.</p>`;
+      const pages = [
+        { id: "one", body },
+        { id: "two", body: `<p>${PROSE}</p>` },
+      ];
+      expect(read({ pages })).toEqual({ words: [PROSE], unspokenRows: ["book_matter 1"] });
+    },
+  );
+
+  it.each([
+    ["another title", `<h1>Copyright Wars</h1><p>For Ana.</p>`],
+    ["prose", `<h1>Imprint</h1>${`<p>${PROSE}</p>`.repeat(20)}`],
+  ])("speaks a page with %s", (_, body) => {
+    expect(read(page(body)).unspokenRows).toEqual([]);
   });
 
   it.each(["dedication", "epigraph", "foreword"])("speaks a %s", (type) => {

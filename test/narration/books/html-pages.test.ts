@@ -139,6 +139,11 @@ describe("a page of HTML", () => {
       '<table><tr><td epub:type="z3998:persona">Jack</td><td><i epub:type="z3998:stage-direction">Airily.</i> Oh!</td></tr><tr><td epub:type="z3998:persona">Lane</td><td><p>Yes.</p><p>And no.</p></td></tr><tr><td></td><td epub:type="z3998:stage-direction">Lane goes out.</td></tr></table>',
       ["Jack: [Airily.] Oh!", "Lane: Yes.", "And no.", "[Lane goes out.]"],
     ],
+    [
+      "cells that end a sentence",
+      "<table><tr><td>Tha.<td>Yes, it is.<td>Ja</table>",
+      ["Tha. Yes, it is. Ja"],
+    ],
     ["tables whose first cells are not speakers", "<table><tr><td>Jack<td>Yes</table>", ["Jack, Yes"]],
     ["quotes", "<blockquote><p>A.</p></blockquote>", ["A."]],
     [
@@ -185,5 +190,16 @@ describe("a page of HTML", () => {
   it("is refused where elements are nested without end", () => {
     expect(spokenTextOf(`${"<div>".repeat(1000)}<p>A.`).words).toEqual(["A."]);
     expect(() => spokenTextOf(`${"<div>".repeat(1_000_000)}<p>A.`)).toThrow(/10000 elements open/);
+  });
+
+  it.each([
+    ["line breaks", "<br>"],
+    ["line separators", "\u2028"],
+    ["blanks", " \u3000"],
+  ])("is read quickly if it is full of %s", (_, unit) => {
+    const startCpuUsage = process.cpuUsage();
+    spokenTextOf(`<p>The river ran.${unit.repeat(60_000)}It ended here.</p>`);
+    const { user, system } = process.cpuUsage(startCpuUsage);
+    expect((user + system) / 1000).toBeLessThan(4_000);
   });
 });

@@ -167,6 +167,11 @@ describe("is read as intended", () => {
       "text\nHi <i>you</i> {name}\n50% off for $5\n%s is here\n",
       /Rows 2 and 4: tags or placeholders such as "<i>", "<\/i>", "\{name\}", "%s" are sent/,
     ],
+    [
+      "tags in square brackets",
+      "text\n[shake]Help[/shake]\nSee [1]\n",
+      /Row 2: tags or placeholders such as "\[\/shake\]" are sent/,
+    ],
     ["a voice by its name", "text,voice\nHalt,Sophie\n", /All are spoken by sophie_en_zh/],
     [
       "the ending of another format",

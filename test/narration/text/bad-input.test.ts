@@ -71,6 +71,19 @@ describe("a text", () => {
     expect(plan(`# Mill\n\n${text}`, { format: "markdown" }).parts.length).toBeGreaterThan(5_000);
   }, 60_000);
 
+  it.each<readonly [what: string, unit: string, before: string]>([
+    ["blank lines", " \n", ""],
+    ["line breaks in brackets", "\u2028", "["],
+    ["full-width spaces", "\u3000", "The river ran."],
+    ["tabs at the end", "\t", "A line"],
+    ["dashes", "–", "The river ran."],
+  ])("is planned quickly if it is full of %s", (_, unit, before) => {
+    const startCpuUsage = process.cpuUsage();
+    plan(`${before}${unit.repeat(60_000)}It ended here.`);
+    const { user, system } = process.cpuUsage(startCpuUsage);
+    expect((user + system) / 1000).toBeLessThan(4_000);
+  });
+
   it("is not cut between a heading and the long paragraph below it", () => {
     const words = "All of these words are in one sentence after another. ".repeat(26);
     const [first] = plan(`Chapter 1\n\n${words}`).parts;

@@ -68,6 +68,16 @@ describe("the script of a film", () => {
     ]);
   });
 
+  it("has names with several directions, and headings of scenes are no names", () => {
+    const text = `${SCENE}ANNA (V.O.) (CONT'D)\nThree.\n\nEXT. RIVER - DAY\n\nINT. HOUSE - DAY\n\nEXT. RIVER - DAY\n\nRain.`;
+    expect(turns(text).slice(-2)).toEqual([
+      "felix_zh: Three.",
+      "-: EXT. RIVER - DAY / INT. HOUSE - DAY / EXT. RIVER - DAY / Rain.",
+    ]);
+    expect(plan(text).voicelessNames).toBeUndefined();
+    expect(plan(text, {}).voicelessNames).toBeUndefined();
+  });
+
   it("has labels that occur once", () => {
     const once = "EXT. RIVER - DAY\n\nANNA (V.O.)\nOne.\n\nA boat comes down the river.";
     expect(turns(once)).toEqual(["-: EXT. RIVER - DAY", "felix_zh: One.", "-: A boat comes down the river."]);

@@ -164,7 +164,12 @@ const CASES: ReadonlyArray<
     ["reference"],
   ],
   ["letters of notes", "A city[A] on a hill.[B]", "A city on a hill.", ["reference"]],
-  ["transitions of a script", "FADE IN:\n\nA road.\n\nCUT TO:\n\n> THE END <", "A road.", ["script_mark"]],
+  [
+    "transitions of a script",
+    "**FADE IN:**\n\nA road.\n\nCUT TO:\n\n> THE END <",
+    "A road.",
+    ["script_mark"],
+  ],
 ];
 
 describe("page marks", () => {

@@ -237,9 +237,9 @@ function buildHeadingsRemarks({ otherHeadings }: Sheet): string[] {
   return [`Columns of other names are read: ${read.join(", ")}.`];
 }
 
-/** Matches what programs replace or render: tags, and placeholders such as `{name}`, `%s`, `%NAME%` and `$name`. */
+/** Matches what programs replace or render: tags such as `<i>` and `[/b]`, and placeholders such as `{name}`, `%s`, `%NAME%` and `$name`. */
 const PLACEHOLDER =
-  /<\/?[a-z][^<>\n]{0,80}>|\{[^{}\n]{1,60}\}|(?<![\p{L}\p{N}$])\$\{?[a-z_]\w{0,40}|(?<![\d%])%(?:\d{1,2}\$)?[\d.+-]{0,6}[sdif@](?![\p{L}\p{N}])|%[a-z_]{2,40}%/giu;
+  /<\/?[a-z][^<>\n]{0,80}>|\{[^{}\n]{1,60}\}|(?<![\p{L}\p{N}$])\$\{?[a-z_]\w{0,40}|(?<![\d%])%(?:\d{1,2}\$)?[\d.+-]{0,6}[sdif@](?![\p{L}\p{N}])|%[a-z_]{2,40}%|\[\/[a-z]\w{0,30}\]/giu;
 const PLACEHOLDERS_SHOWN = 4;
 
 function buildPlaceholderRemarks(rows: readonly SheetRow[]): string[] {

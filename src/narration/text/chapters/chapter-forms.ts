@@ -1,13 +1,13 @@
 /** Parses the form of a heading: the kind of number, the word beside it, and whether a title follows. */
+import { collapseSpaces } from "../normalize.ts";
+import { CHAPTER_WORDS, NOT_HEADING_WORDS, PART_WORDS } from "./chapter-words.ts";
 import {
-  ARTICLES,
-  CHAPTER_WORDS,
-  NOT_HEADING_WORDS,
-  NUMBER_CONNECTORS,
-  ORDINAL_SUFFIXES,
-  PART_WORDS,
-} from "./chapter-words.ts";
-import { type NumeralStyle, parseNumeral } from "./numerals.ts";
+  CJK_NUMBER_PATTERN,
+  type Numeral,
+  type NumeralStyle,
+  parseNumeral,
+  readNumerals,
+} from "./numerals.ts";
 
 export interface ChapterForm {
   /** The form that all headings of one sequence share. */
@@ -19,19 +19,19 @@ export interface ChapterForm {
    * before a title.
    */
   readonly kind: "known" | "other" | "bare";
-  /** Whether the number stands before its word, as in `First Act`. */
-  readonly isNumberFirst: boolean;
   readonly style: NumeralStyle;
   readonly hasTitle: boolean;
   /**
-   * The title after the number; `""` if nothing follows the number; `null` if the text after the number may be the rest
-   * of a sentence.
+   * The title after the number; `""` if nothing follows the number; `null` if the line may be part of a sentence,
+   * because its title has no mark before it, or its number stands before the word, as in `First Act`.
    */
   readonly markedTitle: string | null;
 }
 
 /** Maximum length of a heading. It is long, because titles of old books are whole sentences. */
 const MAX_FORM_CODE_UNITS = 400;
+/** Maximum length of a heading with its indentation and line breaks. */
+const MAX_TEXT_CODE_UNITS = MAX_FORM_CODE_UNITS + 100;
 const MAX_BARE_CODE_UNITS = 100;
 const BARE_TITLE_CODE_UNITS = 80;
 /**
@@ -59,79 +59,78 @@ function levelOfWord(word: string): Level | undefined {
   return CHAPTER_WORDS.has(word) ? LEVEL.chapter : undefined;
 }
 
-/** Builds a pattern that matches each word in small letters, in capitals and with a first capital. */
-const buildWordPattern = (words: ReadonlySet<string>): string => {
-  const spellings = [...words].flatMap((word) => [
-    word,
-    word.toUpperCase(),
-    word.charAt(0).toUpperCase() + word.slice(1),
-  ]);
-  return `(?:${[...new Set(spellings)].join("|")})`;
-};
-const ARTICLE_PATTERN = buildWordPattern(ARTICLES);
-const CONNECTOR_PATTERN = buildWordPattern(NUMBER_CONNECTORS);
-const ORDINAL_SUFFIX = buildWordPattern(ORDINAL_SUFFIXES);
-
-const buildNumberPattern = (furtherWords: number): string =>
-  `(?:\\d{1,4}${ORDINAL_SUFFIX}?|[IVXLCDMivxlcdm]{1,12}|(?:${ARTICLE_PATTERN} )?\\p{L}{2,14}(?:[ -](?:${CONNECTOR_PATTERN} )?\\p{L}{2,12}){${furtherWords}})`;
 const TITLE_PATTERN =
   "(?:[.:)]?$|\\s*(?:[.:)]|[—–-]{1,2})\\s*(?<title>\\S.*)$|\\s+(?<bareTitle>[“‘\"'«¿¡]*\\p{Lu}.*)$)";
-/** Tries the longest number first: `Dua Puluh Satu` is 21, although it begins with `Dua` (2). */
-const WORD_FIRST = [2, 1, 0].map(
-  (furtherWords) =>
-    new RegExp(
-      `^(?<word>\\p{Lu}[\\p{L}’']{2,15})\\.? (?<number>${buildNumberPattern(furtherWords)})${TITLE_PATTERN}`,
-      "u",
-    ),
-);
-const WORD_LAST = new RegExp(
-  `^(?<number>(?:${ARTICLE_PATTERN} )?\\p{L}{3,14}(?:-\\p{L}{3,10})?|\\d{1,3}${ORDINAL_SUFFIX}) (?<word>\\p{L}{3,15})${TITLE_PATTERN}`,
-  "u",
-);
-const CJK_NUMBER = "[0-9０-９〇零一二三四五六七八九十百千两兩廿卅]{1,7}";
+const BEGINS_WITH_WORD = /^(\p{Lu}[\p{L}’']{2,15})\.? /u;
+const AFTER_NUMBER = new RegExp(`^${TITLE_PATTERN}`, "u");
+const WORD_AFTER_NUMBER = new RegExp(`^ (?<word>\\p{L}{3,15})${TITLE_PATTERN}`, "u");
 const CJK_FORM = new RegExp(
-  `^(?:第 ?(?<number>${CJK_NUMBER}) ?(?<word>[部卷巻篇編幕章回节節話话集夜])|(?<scroll>[卷巻])(?<scrollNumber>${CJK_NUMBER}))(?<mark>[\\s:：、.．・]*)(?<title>.*)$`,
-);
-const BARE_FORM = new RegExp(
-  `^[(（]?(?<number>\\d{1,3}|[IVXLC]{1,9}|${CJK_NUMBER})(?<mark>[.)）、．:]?)(?:$|\\s+(?<title>[^\\p{Ll}\\s].*)$)`,
-  "u",
+  `^(?:第 ?(?<number>${CJK_NUMBER_PATTERN}) ?(?<word>[部卷巻篇編幕章回节節話话集夜])|(?<scroll>[卷巻])(?<scrollNumber>${CJK_NUMBER_PATTERN}))(?<mark>[\\s:：、.．・]*)(?<title>.*)$`,
 );
 const DECIMAL_FORM = /^[(（]?(?<chapter>\d{1,2})\.(?<number>\d{1,2})(?<mark>[.)）:]?)\s+(?<title>\S.*)$/u;
 /** A number alone between dashes or in brackets, as in `--IV--` and `[ 1 ]`. */
 const FRAMED_FORM =
-  /^(?:(?<dashes>[-–—]{1,3}) ?(?<number>[IVXLC]{1,9}) ?[-–—]{1,3}|\[ ?(?<inner>\d{1,3}|[IVXLC]{1,9}) ?\])$/;
-const BARE_WORD = /^\p{Lu}[\p{L} -]{2,24}\.?$/u;
+  /^(?<mark>\[(?=.*\]$)|[-–—]{1,3}(?=.*[-–—]$)) ?(?<number>[IVXLC]{1,9}|(?<=\[ ?)\d{1,3}) ?(?:\]|[-–—]{1,3})$/;
+const BARE_FORM = new RegExp(
+  `^[(（]?(?<number>\\d{1,3}|[IVXLC]{1,9}|${CJK_NUMBER_PATTERN})(?<mark>[.)）、．:]?)(?:$|\\s+(?<title>[^\\p{Ll}\\s].*)$)`,
+  "u",
+);
+type Groups = Readonly<Record<string, string | undefined>>;
 
-function matchWordForm(
-  groups: Readonly<Record<string, string | undefined>>,
+function buildWordForm(
+  { style, value }: Numeral,
+  writtenWord: string,
+  { bareTitle, title = bareTitle }: Groups,
   isNumberFirst: boolean,
 ): ChapterForm | null {
-  const word = (groups["word"] ?? "").toLowerCase();
-  const number = parseNumeral(groups["number"] ?? "");
-  // In `XVII. One Night`, the pattern matches `XVII` as the word and `One` as its number, but `XVII` is the number.
-  const isNumber = parseNumeral(groups["word"] ?? "")?.style === "roman";
-  if (number === null || isNumber || NOT_HEADING_WORDS.has(word)) return null;
-  const name = word === "chap" ? "chapter" : word;
-  const level = levelOfWord(name);
-  const title = groups["title"] ?? groups["bareTitle"];
-  if (level === undefined && (title?.length ?? 0) > BARE_TITLE_CODE_UNITS) return null;
+  // In `XVII. One Night`, `XVII` is the number, and not a word before the number `One`.
+  if (parseNumeral(writtenWord)?.style === "roman") return null;
+  const word = writtenWord.toLowerCase().replace(/^chap$/, "chapter");
+  const level = levelOfWord(word);
+  const mayBeOther = !isNumberFirst && (title?.length ?? 0) <= BARE_TITLE_CODE_UNITS;
+  if (NOT_HEADING_WORDS.has(word) || (level === undefined && !mayBeOther)) return null;
   return {
-    key: `${isNumberFirst ? "number, word" : "word, number"}: ${name}`,
-    sortNumber: number.value,
+    key: `${isNumberFirst ? "number, word" : "word, number"}: ${word}`,
+    sortNumber: value,
     level: level ?? LEVEL.chapter,
     kind: level === undefined ? "other" : "known",
-    style: number.style,
-    isNumberFirst,
+    style,
     hasTitle: title !== undefined,
-    markedTitle: groups["bareTitle"] === undefined ? (title ?? "") : null,
+    markedTitle: isNumberFirst || bareTitle !== undefined ? null : (title ?? ""),
   };
 }
 
+/** The numbers with which a text begins, each with the index of its end. */
+type Numbers = ReturnType<typeof readNumerals>;
+
+/** Returns the numbers of a text behind which the pattern matches. */
+const chooseNumbers = (numbers: Numbers, text: string, pattern: RegExp): Array<[Numeral, Groups]> =>
+  numbers.flatMap(([numeral, end]) => {
+    const rest = pattern.exec(text.slice(end));
+    return rest === null ? [] : [[numeral, rest.groups ?? {}]];
+  });
+
+/** Parses a number beside a word: `Chapter IV`, `The First Act`. */
+function matchWordForm(line: string, numbers: Numbers): ChapterForm | null {
+  const [head = "", word = ""] = BEGINS_WITH_WORD.exec(line) ?? [];
+  const rest = line.slice(head.length);
+  for (const [numeral, groups] of head === "" ? [] : chooseNumbers(readNumerals(rest), rest, AFTER_NUMBER)) {
+    const form = buildWordForm(numeral, word, groups, false);
+    if (form !== null) return form;
+  }
+  // `1 Act` has no ordinal, in contrast to `1st Act`.
+  const ordinals = /^\d+ /.test(line) ? [] : chooseNumbers(numbers, line, WORD_AFTER_NUMBER);
+  for (const [numeral, groups] of ordinals) {
+    const form = buildWordForm(numeral, groups["word"] ?? "", groups, true);
+    if (form !== null) return form;
+  }
+  return null;
+}
+
 function matchCjkForm(line: string): ChapterForm | null {
-  const { groups } = CJK_FORM.exec(line) ?? {};
-  if (groups === undefined) return null;
+  const groups: Groups = CJK_FORM.exec(line)?.groups ?? {};
+  const { scroll, word = scroll ?? "", mark, title = "" } = groups;
   const number = parseNumeral(groups["number"] ?? groups["scrollNumber"] ?? "");
-  const word = groups["word"] ?? groups["scroll"] ?? "";
   if (number === null) return null;
   return {
     key: `第${word}`,
@@ -139,25 +138,8 @@ function matchCjkForm(line: string): ChapterForm | null {
     level: levelOfWord(word) ?? LEVEL.chapter,
     kind: "known",
     style: number.style,
-    isNumberFirst: false,
-    hasTitle: groups["title"] !== "",
-    markedTitle: groups["title"] === "" || groups["mark"] !== "" ? (groups["title"] ?? "") : null,
-  };
-}
-
-/** Parses a heading below a chapter, such as `1.1) What it is`. */
-function matchDecimalForm(line: string): ChapterForm | null {
-  const { chapter, number, mark, title } = DECIMAL_FORM.exec(line)?.groups ?? {};
-  if (title === undefined || title.length > BARE_TITLE_CODE_UNITS) return null;
-  return {
-    key: `decimal ${mark} title`,
-    sortNumber: Number(chapter) * CHAPTER_FACTOR + Number(number),
-    level: LEVEL.decimal,
-    kind: "bare",
-    style: "digits",
-    isNumberFirst: false,
-    hasTitle: true,
-    markedTitle: title,
+    hasTitle: title !== "",
+    markedTitle: title === "" || mark !== "" ? title : null,
   };
 }
 
@@ -165,58 +147,38 @@ function matchDecimalForm(line: string): ChapterForm | null {
 export const buildBareKey = (style: NumeralStyle, mark: string, hasTitle: boolean): string =>
   `${style} ${mark} ${hasTitle ? "title" : "alone"}`;
 
-function matchBareForm(line: string): ChapterForm | null {
+/** Parses a number alone or before a title, or a decimal number, as in `1.1) What it is` below a chapter. */
+function matchBareForm(line: string, numbers: Numbers): ChapterForm | null {
   if (line.length > MAX_BARE_CODE_UNITS) return null;
-  const { groups } = BARE_FORM.exec(line) ?? {};
-  const number = parseNumeral(groups?.["number"] ?? (BARE_WORD.test(line) ? line.replace(/\.$/, "") : ""));
-  if (number === null || (groups === undefined && number.style !== "words")) return null;
-  const title = groups?.["title"];
-  if ((title?.length ?? 0) > BARE_TITLE_CODE_UNITS) return null;
-  const key = buildBareKey(number.style, groups?.["mark"] ?? "", title !== undefined);
+  const match = DECIMAL_FORM.exec(line) ?? FRAMED_FORM.exec(line) ?? BARE_FORM.exec(line);
+  const { chapter, number, mark = "", title }: Groups = match?.groups ?? {};
+  // A line that is only a number may be spelt: `Twenty-one.`
+  const [spelt = null] = numbers.find(([, end]) => /^\.?$/.test(line.slice(end))) ?? [];
+  const numeral = number === undefined ? spelt : parseNumeral(number);
+  if (
+    numeral === null ||
+    (number === undefined && numeral.style !== "words") ||
+    (title?.length ?? 0) > BARE_TITLE_CODE_UNITS
+  )
+    return null;
+  const { style, value } = numeral;
   return {
-    key,
-    sortNumber: number.value,
-    level: LEVEL.bare,
+    key: chapter === undefined ? buildBareKey(style, mark, title !== undefined) : `decimal ${mark}`,
+    sortNumber: chapter === undefined ? value : Number(chapter) * CHAPTER_FACTOR + value,
+    level: chapter === undefined ? LEVEL.bare : LEVEL.decimal,
     kind: "bare",
-    style: number.style,
-    isNumberFirst: false,
+    style,
     hasTitle: title !== undefined,
     markedTitle: title ?? "",
   };
 }
 
-function matchFramedForm(line: string): ChapterForm | null {
-  const { dashes = "[", number, inner = number } = FRAMED_FORM.exec(line)?.groups ?? {};
-  const numeral = inner === undefined ? null : parseNumeral(inner);
-  if (numeral === null) return null;
-  const { style, value } = numeral;
-  return {
-    key: `${style} ${dashes} alone`,
-    sortNumber: value,
-    level: LEVEL.bare,
-    kind: "bare",
-    style,
-    isNumberFirst: false,
-    hasTitle: false,
-    markedTitle: "",
-  };
-}
-
-/**
- * Parses a line as a heading with a number; returns `null` for any other line.
- *
- * @param line one line, with single spaces between words
- */
-export function parseChapterForm(line: string): ChapterForm | null {
-  // Skip lines that begin with a small letter. They are not headings, and most of them are wrapped text.
-  if (line.length > MAX_FORM_CODE_UNITS || !/^[^\p{Ll}]/u.test(line)) return null;
-  for (const pattern of WORD_FIRST) {
-    const { groups } = pattern.exec(line) ?? {};
-    const form = groups === undefined ? null : matchWordForm(groups, false);
-    if (form !== null) return form;
-  }
-  const last = WORD_LAST.exec(line)?.groups;
-  const ordinal = last === undefined ? null : matchWordForm(last, true);
-  if (ordinal !== null && ordinal.kind === "known") return ordinal;
-  return matchCjkForm(line) ?? matchDecimalForm(line) ?? matchFramedForm(line) ?? matchBareForm(line);
+/** Parses a text on one or more lines as a heading with a number; returns `null` for any other text. */
+export function parseChapterForm(text: string): ChapterForm | null {
+  // Skip text that begins with a small letter. It is not a heading, and most of it is wrapped text.
+  if (text.length > MAX_TEXT_CODE_UNITS || !/^\s*[^\p{Ll}\s]/u.test(text)) return null;
+  const line = collapseSpaces(text);
+  if (line.length > MAX_FORM_CODE_UNITS) return null;
+  const numbers = readNumerals(line);
+  return matchWordForm(line, numbers) ?? matchCjkForm(line) ?? matchBareForm(line, numbers);
 }

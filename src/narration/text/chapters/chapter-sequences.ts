@@ -5,7 +5,6 @@
  */
 import type { SourceBlock } from "../blocks.ts";
 import { isCjk } from "../characters.ts";
-import { collapseSpaces } from "../normalize.ts";
 import {
   buildBareKey,
   type ChapterForm,
@@ -21,6 +20,8 @@ interface NumberedParagraph extends ChapterForm {
 }
 
 export interface Sequences {
+  /** The form of each numbered paragraph that does not list contents, by the index of its block. */
+  readonly forms: ReadonlyMap<number, ChapterForm>;
   /** Headings by the index of their block. */
   readonly headings: ReadonlyMap<number, ChapterForm>;
   /** Blocks that are entries of a table of contents or a list, and therefore not headings. */
@@ -29,7 +30,6 @@ export interface Sequences {
   readonly contents: ReadonlySet<number>;
 }
 
-const MAX_MEMBER_CODE_UNITS = 400;
 /** Minimum median length of the text between the numbers of headings. With less text, the numbers belong to a list. */
 const MIN_MEDIAN_GAP_CODE_UNITS = 120;
 /**
@@ -67,14 +67,14 @@ const MAX_LONG_SHARE = 0.2;
 const LONG_NUMBERED_PARAGRAPH = /^\s*[(（]?(\d{1,3}|[IVXLC]{1,9})([.)）、．:]?)\s+\S/;
 
 const MIN_ENTRIES = 3;
-const ENDS_WITH_PAGE = /\s\d{1,4}(?:[-–]\d{1,4})?$/;
+const ENDS_WITH_PAGE = /\s\d{1,4}(?:[-–]\d{1,4})?\s*$/;
 
 /**
  * Whether a paragraph lists chapters. At least a third of its lines must have a Roman number, a page number, or a word
  * such as "chapter".
  */
 function isContents(text: string): boolean {
-  const lines = text.split(/[\n\u2028]+/).map((line) => collapseSpaces(line).trim());
+  const lines = text.split(/[\n\u2028]+/);
   if (lines.length < MIN_ENTRIES) return false;
   const entries = lines.filter((line) => {
     const form = parseChapterForm(line);
@@ -92,10 +92,7 @@ function findNumberedParagraphs(
   const longCounts = new Map<string, number>();
   for (const [blockIndex, block] of blocks.entries()) {
     if (block.kind !== "paragraph" || contents.has(blockIndex)) continue;
-    const form =
-      block.text.length > MAX_MEMBER_CODE_UNITS + 100
-        ? null
-        : parseChapterForm(collapseSpaces(block.text.replace(/[\s\u2028]+/g, " ")));
+    const form = parseChapterForm(block.text);
     if (form !== null) members.push({ ...form, blockIndex });
     else {
       const [, number = "", mark = ""] = LONG_NUMBERED_PARAGRAPH.exec(block.text.slice(0, 20)) ?? [];
@@ -281,7 +278,8 @@ export function findSequences(blocks: readonly SourceBlock[]): Sequences {
       below?.level === LEVEL.decimal && findOpenedChapter(below.sortNumber) === member.sortNumber;
     if (member.kind === "bare" && isOpened) headings.set(member.blockIndex, member);
   }
-  return { headings, contentsEntries, contents };
+  const forms = new Map(members.map((member) => [member.blockIndex, member]));
+  return { forms, headings, contentsEntries, contents };
 }
 
 function areHeadings(sequence: readonly NumberedParagraph[], gaps: readonly number[]): boolean {

@@ -136,52 +136,35 @@ const WORDS_BY_LANGUAGE = {
 
 const WORDS_OF_ALL_LANGUAGES: readonly ChapterWords[] = Object.values(WORDS_BY_LANGUAGE);
 
-/** Splits a list of words. Returns no words for an absent list. */
-const splitWords = (words: string | undefined): readonly string[] => words?.split(" ") ?? [];
+type Words = string | readonly string[] | undefined;
+const splitWords = (words: Words): readonly string[] =>
+  typeof words === "string" ? words.split(" ") : (words ?? []);
+const listWords = (choose: (words: ChapterWords) => Words): ReadonlySet<string> =>
+  new Set(WORDS_OF_ALL_LANGUAGES.flatMap((words) => splitWords(choose(words))));
 
 /** Words before or after the number of a book's section that contains chapters. */
-export const PART_WORDS: ReadonlySet<string> = new Set(
-  WORDS_OF_ALL_LANGUAGES.flatMap(({ parts }) => splitWords(parts)),
-);
+export const PART_WORDS = listWords(({ parts }) => parts);
 /** Words before or after the number of a chapter. */
-export const CHAPTER_WORDS: ReadonlySet<string> = new Set(
-  WORDS_OF_ALL_LANGUAGES.flatMap(({ chapters }) => splitWords(chapters)),
-);
+export const CHAPTER_WORDS = listWords(({ chapters }) => chapters);
 /** Words before or after the number of an act. */
-export const ACT_WORDS: ReadonlySet<string> = new Set(
-  WORDS_OF_ALL_LANGUAGES.flatMap(({ acts }) => splitWords(acts)),
-);
+export const ACT_WORDS = listWords(({ acts }) => acts);
 /** Words that a caller may write before the numbers of chapters. */
-export const CHOICE_WORDS: ReadonlySet<string> = new Set(
-  WORDS_OF_ALL_LANGUAGES.flatMap(({ choice }) => splitWords(choice)),
-);
-export const ARTICLES: ReadonlySet<string> = new Set(
-  WORDS_OF_ALL_LANGUAGES.flatMap(({ articles }) => splitWords(articles)),
-);
-export const NUMBER_CONNECTORS: ReadonlySet<string> = new Set(
-  WORDS_OF_ALL_LANGUAGES.flatMap(({ connectors }) => splitWords(connectors)),
-);
-export const ORDINAL_SUFFIXES: ReadonlySet<string> = new Set(
-  WORDS_OF_ALL_LANGUAGES.flatMap(({ ordinalSuffixes }) => splitWords(ordinalSuffixes)),
-);
+export const CHOICE_WORDS = listWords(({ choice }) => choice);
+export const ARTICLES = listWords(({ articles }) => articles);
+export const NUMBER_CONNECTORS = listWords(({ connectors }) => connectors);
+export const ORDINAL_SUFFIXES = listWords(({ ordinalSuffixes }) => ordinalSuffixes);
 /**
  * Words beside a number that do not make a heading: names of other things, such as `Figure` in `Figure 2`, and articles
  * and connectors, such as `THE` in `THE FIRST ACT`.
  */
 export const NOT_HEADING_WORDS: ReadonlySet<string> = new Set([
-  ...WORDS_OF_ALL_LANGUAGES.flatMap(({ otherNumbered }) => splitWords(otherNumbered)),
+  ...listWords(({ otherNumbered }) => otherNumbered),
   ...ARTICLES,
   ...NUMBER_CONNECTORS,
 ]);
-export const UNNUMBERED_HEADINGS: readonly string[] = WORDS_OF_ALL_LANGUAGES.flatMap(
-  ({ unnumbered = [] }) => unnumbered,
-);
-export const CONTENTS_TITLES: ReadonlySet<string> = new Set(
-  WORDS_OF_ALL_LANGUAGES.flatMap(({ contents = [] }) => contents),
-);
-export const END_LINES: ReadonlySet<string> = new Set(
-  WORDS_OF_ALL_LANGUAGES.flatMap(({ ends = [] }) => ends),
-);
+export const UNNUMBERED_HEADINGS = listWords(({ unnumbered }) => unnumbered);
+export const CONTENTS_TITLES = listWords(({ contents }) => contents);
+export const END_LINES = listWords(({ ends }) => ends);
 
 /** The value of each word that is a number, from 1 to 100. */
 export const NUMBER_WORDS: ReadonlyMap<string, number> = new Map(

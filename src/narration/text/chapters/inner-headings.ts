@@ -4,8 +4,7 @@
  * heading is the title, and stays with the heading. Lines of a table of contents stay together.
  */
 import { ENDS_SENTENCE, hasWords, isCjk } from "../characters.ts";
-import { collapseSpaces } from "../normalize.ts";
-import { parseChapterForm } from "./chapter-forms.ts";
+import { type ChapterForm, parseChapterForm } from "./chapter-forms.ts";
 
 const MAX_HEADING_CODE_UNITS = 80;
 const MIN_HEADINGS = 2;
@@ -13,17 +12,22 @@ const BEGINS_HEADING = /^\s*[\p{Lu}\p{Lo}\d]/u;
 
 const isBlank = (line: string | undefined): boolean => line === undefined || !/\S/.test(line);
 
+/** Parses a line with a word for chapters; `null` for any other line. */
+function parseHeading(line: string): ChapterForm | null {
+  if (line.length > MAX_HEADING_CODE_UNITS || !BEGINS_HEADING.test(line)) return null;
+  const form = parseChapterForm(line);
+  return form?.kind === "known" ? form : null;
+}
+
 /**
  * Whether a line is a chapter heading without a title, and the last line of a paragraph with several lines. For
  * example, an ebook from the web may have the name of the website directly above the heading `第三章`.
  */
 function closesParagraph(lines: readonly string[], lineIndex: number): boolean {
   const [above, line = "", below] = [lines[lineIndex - 1], lines[lineIndex], lines[lineIndex + 1]];
-  if (isBlank(above) || !isBlank(below) || line.length > MAX_HEADING_CODE_UNITS || !BEGINS_HEADING.test(line))
+  if (above === undefined || isBlank(above) || !isBlank(below) || parseHeading(line)?.hasTitle !== false)
     return false;
-  const form = parseChapterForm(collapseSpaces(line).trim());
-  const isApart = isCjk(line.trim().charAt(0)) || ENDS_SENTENCE.test(above ?? "") || !hasWords(above ?? "");
-  return form?.kind === "known" && !form.hasTitle && isApart;
+  return isCjk(line.trim().charAt(0)) || ENDS_SENTENCE.test(above) || !hasWords(above);
 }
 
 /**
@@ -43,25 +47,16 @@ function continuesBelow(lines: readonly string[], lineIndex: number): boolean {
  */
 export function separateHeadings(text: string): string {
   const lines = text.split("\n");
-  const isHeading = (index: number): boolean => {
-    const line = lines[index] ?? "";
-    if (line.length > MAX_HEADING_CODE_UNITS || !BEGINS_HEADING.test(line)) return false;
-    return parseChapterForm(collapseSpaces(line).trim())?.kind === "known";
-  };
+  const isHeading = (index: number): boolean => parseHeading(lines[index] ?? "") !== null;
   const found = new Set<number>();
   const closing = new Set<number>();
   for (let lineIndex = 0; lineIndex < lines.length; lineIndex += 1) {
     const above = lines[lineIndex - 1];
     if (closesParagraph(lines, lineIndex)) closing.add(lineIndex);
-    if (
-      isBlank(lines[lineIndex + 1]) ||
-      isBlank(lines[lineIndex + 2]) ||
-      !(isBlank(above) || ENDS_SENTENCE.test(above ?? ""))
-    )
-      continue;
-    if (continuesBelow(lines, lineIndex)) continue;
-    if (isHeading(lineIndex) && ![lineIndex - 1, lineIndex + 1, lineIndex + 2].some(isHeading))
-      found.add(lineIndex);
+    const isApart = isBlank(above) || ENDS_SENTENCE.test(above ?? "");
+    if (!isApart || isBlank(lines[lineIndex + 1]) || isBlank(lines[lineIndex + 2])) continue;
+    const isAlone = isHeading(lineIndex) && ![lineIndex - 1, lineIndex + 1, lineIndex + 2].some(isHeading);
+    if (isAlone && !continuesBelow(lines, lineIndex)) found.add(lineIndex);
   }
   if (closing.size >= MIN_HEADINGS) for (const index of closing) found.add(index);
   if (found.size < MIN_HEADINGS) return text;

@@ -7,23 +7,20 @@ import { ACT_WORDS, UNNUMBERED_HEADINGS } from "./chapter-words.ts";
 import { joinTitlesBelow } from "./titles-below.ts";
 import { deriveTitleKey, NO_TITLES, type UnnumberedTitles } from "./unnumbered-titles.ts";
 
-interface ChapterHeading {
-  /** Level of the heading: 1 for a part of a book, 2 for a chapter. */
-  readonly level: number;
-}
-
 const MAX_HEADING_CODE_UNITS = 100;
 
-const UNNUMBERED_HEADING = new RegExp(`^(?:${UNNUMBERED_HEADINGS.join("|")})[.:。：]?$`, "i");
+const UNNUMBERED_HEADING = new RegExp(`^(?:${[...UNNUMBERED_HEADINGS].join("|")})[.:。：]?$`, "i");
 
 /** Punctuation marks that cannot end a chapter title. */
 const NO_TITLE_END = /[.。…,，;；:：]$/;
 
-function parseHeadingLine(line: string): { readonly level: number; readonly title: string } | null {
+function parseHeadingLine(
+  line: string,
+  form: ChapterForm | null,
+): { readonly level: number; readonly title: string } | null {
   if (line.length > MAX_HEADING_CODE_UNITS) return null;
   if (UNNUMBERED_HEADING.test(line)) return { level: LEVEL.chapter, title: "" };
-  const form = parseChapterForm(line);
-  if (form?.kind !== "known" || form.isNumberFirst || form.markedTitle === null) return null;
+  if (form?.kind !== "known" || form.markedTitle === null) return null;
   return NO_TITLE_END.test(form.markedTitle) ? null : { level: form.level, title: form.markedTitle };
 }
 
@@ -33,26 +30,27 @@ function parseHeadingLine(line: string): { readonly level: number; readonly titl
  */
 const LONG_FIRST_LINE = new RegExp(`^[^\\n\\u2028]{${MAX_HEADING_CODE_UNITS}}\\S`);
 
-/** Parses a heading of one line, or of two lines with the title below the number. Returns `null` for any other text. */
-function toChapterHeading(text: string): ChapterHeading | null {
+/** Returns the level of a heading of one line, or of two with the title below the number; `null` for any other text. */
+function findHeadingLevel(text: string, form: ChapterForm | null): number | null {
   if (LONG_FIRST_LINE.test(text.trimStart())) return null;
-  const lines = text.split(/[\n\u2028]+/).map(collapseSpaces);
-  const [first = "", second, third] = lines.filter((line) => line !== "");
-  const heading = parseHeadingLine(first);
+  const [first = "", second, third] = text
+    .trim()
+    .split(/[\n\u2028]\s*/, 3)
+    .map(collapseSpaces);
+  const heading = parseHeadingLine(first, second === undefined ? form : parseChapterForm(first));
   if (heading === null || third !== undefined) return null;
-  if (second === undefined) return { level: heading.level };
+  if (second === undefined) return heading.level;
   const isTitle =
     heading.title === "" && second.length <= MAX_HEADING_CODE_UNITS && !NO_TITLE_END.test(second);
-  return isTitle ? { level: heading.level } : null;
+  return isTitle ? heading.level : null;
 }
 
 /** Joins the lines of a heading. If the first line contains only the number, the line break below it is kept. */
 function buildHeadingText(text: string): string {
-  const [first = "", ...more] = text.trim().split(/\s*[\n\u2028]\s*/);
+  const [first = "", ...more] = text.trim().split(/[\n\u2028]\s*/);
   if (more.length === 0) return first;
   const isNumberAlone =
-    parseHeadingLine(collapseSpaces(first))?.title === "" ||
-    parseChapterForm(collapseSpaces(first))?.hasTitle === false;
+    UNNUMBERED_HEADING.test(collapseSpaces(first)) || parseChapterForm(first)?.hasTitle === false;
   return isNumberAlone ? `${first}${HARD_BREAK}${more.join("\n")}` : [first, ...more].join("\n");
 }
 
@@ -96,27 +94,35 @@ export function markChapters(
   blocks: readonly SourceBlock[],
   titles: UnnumberedTitles = NO_TITLES,
 ): SourceBlock[] {
-  const { headings: sequence, contentsEntries, contents } = findSequences(blocks);
+  const { forms: formsByIndex, headings: sequence, contentsEntries, contents } = findSequences(blocks);
   const forms = [...sequence.values()];
   const hasWord = forms.some(({ kind }) => kind !== "bare");
   const hasChapters = forms.some(({ level, key }) => level > 1 || ENDS_WITH_ACT.test(key));
   const titled = findLastOccurrences(blocks, hasChapters && !titles.areFromContents ? NO_TITLES : titles);
-  const headings = blocks.map((block, index) => {
+  const levels = blocks.map((block, index) => {
     if (block.kind !== "paragraph" || contentsEntries.has(index) || contents.has(index)) return null;
     const form = sequence.get(index);
-    if (form !== undefined) return { level: levelOfHeading(form, hasWord) };
-    if (titled.has(index) && !(hasChapters && sequence.has(index - 1))) return { level: LEVEL.chapter };
+    if (form !== undefined) return levelOfHeading(form, hasWord);
+    if (titled.has(index) && !(hasChapters && sequence.has(index - 1))) return LEVEL.chapter;
     // Text directly below an entry of a table of contents is an entry, too, such as "Epilogue" below the last chapter.
-    return contentsEntries.has(index - 1) ? null : toChapterHeading(block.text);
+    return contentsEntries.has(index - 1)
+      ? null
+      : findHeadingLevel(block.text, formsByIndex.get(index) ?? null);
   });
   const markedBlocks = blocks.map((block, index): SourceBlock => {
-    const heading = headings[index] ?? null;
-    const next = headings[index + 1] ?? null;
+    const level = levels[index] ?? null;
+    const next = levels[index + 1] ?? null;
     const isAboveContents = contents.has(index + 1) && (contents.has(index - 1) || !sequence.has(index));
-    const isListed = isAboveContents || (next !== null && next.level <= (heading?.level ?? 0));
-    if (block.kind !== "paragraph" || heading === null || isListed || index === blocks.length - 1)
-      return block;
-    return { kind: "heading", level: heading.level, text: buildHeadingText(block.text) };
+    const isListed = isAboveContents || (next !== null && next <= (level ?? 0));
+    if (block.kind !== "paragraph" || level === null || isListed || index === blocks.length - 1) return block;
+    return { kind: "heading", level, text: buildHeadingText(block.text) };
   });
   return joinTitlesBelow(markedBlocks);
 }
+
+/** Turns paragraphs into headings if a text with markup has no headings of its own. */
+export const markMissingChapters = (
+  blocks: readonly SourceBlock[],
+  findTitles: () => UnnumberedTitles = () => NO_TITLES,
+): readonly SourceBlock[] =>
+  blocks.some(({ kind }) => kind === "heading") ? blocks : markChapters(blocks, findTitles());

@@ -4,26 +4,28 @@
  */
 import { ARTICLES, NUMBER_CONNECTORS, NUMBER_WORDS, ORDINAL_SUFFIXES } from "./chapter-words.ts";
 
-/** Maximum number of words in one number, as in `veinte y dos`, `vinte e um`, `dua puluh`. */
-const MAX_TOKENS = 4;
+/** Maximum number of words in one number, as in `veinte y dos`, `vinte e um`, `dua puluh satu`. */
+const MAX_NUMBER_WORDS = 3;
+const LETTERS = /\p{L}+/uy;
 
-function parseNumberWords(text: string): number | null {
-  const tokens = text
-    .toLowerCase()
-    .split(/[ -]/)
-    .filter((token, index) => !NUMBER_CONNECTORS.has(token) && !(index === 0 && ARTICLES.has(token)));
-  if (tokens.length === 0 || tokens.length > MAX_TOKENS) return null;
+/** Reads the spelt numbers with which a text begins, the longest first, each with the index of its end. */
+function readNumberWords(text: string): Array<readonly [value: number, end: number]> {
+  const found: Array<readonly [number, number]> = [];
   let value = 0;
-  for (const token of tokens) {
-    if (token === "puluh") value *= 10;
-    else if (token === "belas") value += 10;
-    else {
-      const wordValue = NUMBER_WORDS.get(token);
-      if (wordValue === undefined) return null;
+  for (let start = 0; found.length < MAX_NUMBER_WORDS; start = LETTERS.lastIndex + 1) {
+    LETTERS.lastIndex = start;
+    const word = LETTERS.exec(text)?.[0].toLowerCase() ?? "";
+    const wordValue = NUMBER_WORDS.get(word);
+    const isSilent = wordValue === undefined && (found.length === 0 ? ARTICLES : NUMBER_CONNECTORS).has(word);
+    if (word === "puluh") value *= 10;
+    else if (word === "belas") value += 10;
+    else if (wordValue !== undefined)
       value = wordValue === 100 && value > 0 && value < 10 ? value * 100 : value + wordValue;
-    }
+    else if (!isSilent) break;
+    if (!isSilent) found.unshift([value, LETTERS.lastIndex]);
+    if (!/^[ -]/.test(text.charAt(LETTERS.lastIndex))) break;
   }
-  return value;
+  return found;
 }
 
 const ROMAN_DIGITS: Readonly<Record<string, number>> = { I: 1, V: 5, X: 10, L: 50, C: 100, D: 500, M: 1000 };
@@ -72,7 +74,10 @@ export interface Numeral {
   readonly value: number;
 }
 
-const DIGITS_FORM = new RegExp(`^\\d{1,4}(?:${[...ORDINAL_SUFFIXES].join("|")})?$`, "i");
+const DIGITS_PATTERN = `\\d{1,4}(?:${[...ORDINAL_SUFFIXES].join("|")})?`;
+const IS_DIGITS = new RegExp(`^${DIGITS_PATTERN}$`, "i");
+export const CJK_NUMBER_PATTERN = "[0-9０-９〇零一二三四五六七八九十百千两兩廿卅]{1,7}";
+const FIGURES = new RegExp(`^(?:${DIGITS_PATTERN}|[IVXLCDM]{1,12}|${CJK_NUMBER_PATTERN})(?!\\p{L})`, "iu");
 
 /**
  * Parses a chapter number.
@@ -81,11 +86,22 @@ const DIGITS_FORM = new RegExp(`^\\d{1,4}(?:${[...ORDINAL_SUFFIXES].join("|")})?
  */
 export function parseNumeral(text: string): Numeral | null {
   const asciiDigits = text.replace(/[０-９]/g, (digit) => String.fromCharCode(digit.charCodeAt(0) - 0xfee0));
-  if (DIGITS_FORM.test(asciiDigits)) return { style: "digits", value: Number.parseInt(asciiDigits, 10) };
+  if (IS_DIGITS.test(asciiDigits)) return { style: "digits", value: Number.parseInt(asciiDigits, 10) };
   const roman = parseRoman(text);
   if (roman !== null) return { style: "roman", value: roman };
   const cjk = parseCjkNumber(text);
   if (cjk !== null) return { style: "cjk", value: cjk };
-  const words = parseNumberWords(text);
-  return words === null ? null : { style: "words", value: words };
+  const [value] = readNumberWords(text).find(([, end]) => end === text.length) ?? [];
+  return value === undefined ? null : { style: "words", value };
+}
+
+/**
+ * Reads the numbers with which a text begins, each with the index of its end. The longest is the first, because `Dua
+ * Puluh Satu` is 21, although it begins with `Dua` (2).
+ */
+export function readNumerals(text: string): Array<readonly [numeral: Numeral, end: number]> {
+  const [figures = ""] = FIGURES.exec(text) ?? [];
+  const numeral = figures === "" ? null : parseNumeral(figures);
+  if (numeral !== null) return [[numeral, figures.length]];
+  return readNumberWords(text).map(([value, end]) => [{ style: "words", value }, end]);
 }

@@ -3,7 +3,7 @@
  * the numbers of one form have such a title).
  */
 import type { SourceBlock } from "../blocks.ts";
-import { collapseSpaces, HARD_BREAK } from "../normalize.ts";
+import { HARD_BREAK } from "../normalize.ts";
 import { parseChapterForm } from "./chapter-forms.ts";
 
 const MAX_TITLE_CODE_UNITS = 100;
@@ -36,7 +36,7 @@ function isTitle(block: SourceBlock | undefined): boolean {
 /** Joins each heading without a title, such as `Chapter 4`, with the title in the paragraph below the heading. */
 export function joinTitlesBelow(blocks: readonly SourceBlock[]): SourceBlock[] {
   const bare = blocks.flatMap((block, blockIndex) => {
-    const form = block.kind === "heading" ? parseChapterForm(collapseSpaces(block.text)) : null;
+    const form = block.kind === "heading" ? parseChapterForm(block.text) : null;
     return form?.hasTitle === false ? [{ index: blockIndex, key: form.key }] : [];
   });
   const isAbove = new Set<number>();

@@ -11,6 +11,8 @@ const MAX_TITLE_CODE_UNITS = 80;
 const MIN_TITLES = 3;
 /** Minimum share of the lines of a table of contents that occur again below it, as titles. */
 const FOUND_SHARE = 0.5;
+/** Maximum length of the title above a table of contents, with its emphasis. */
+const MAX_CONTENTS_CODE_UNITS = 40;
 const MAX_CONTENTS_LINES = 400;
 /** Minimum length of the text below most titles. Lines of verse and list items have less text below them. */
 const MIN_TEXT_BELOW_LISTED_CODE_UNITS = 400;
@@ -25,20 +27,16 @@ const AROUND_ENTRY = /^(?:[*•·-]\s+)?(?:(?:\d{1,3}|[ivxlc]{1,9})[.):]?\s+)?|[
 const NO_ENTRY_END = /[,;:：、，；。！？][”」』]?\s*$/;
 
 interface Line {
-  readonly key: string;
+  readonly words: string;
   /** Offset in the text, in UTF-16 units. */
   readonly offset: number;
   readonly blankAbove: number;
   readonly isAlone: boolean;
-  readonly isInCapitals: boolean;
-  /** Whether the line ends with a mark that no title ends with. */
-  readonly endsLikeText: boolean;
 }
 
 /** Returns the form of a title for comparisons: small letters, no emphasis, no final mark. */
 export const deriveTitleKey = (text: string): string =>
   collapseSpaces(text.replace(/[_*=#]+|[\u2028\n]/g, " "))
-    .trim()
     .replace(/[.:。：]$/, "")
     .toLowerCase();
 
@@ -47,16 +45,14 @@ function findShortLines(text: string): Line[] {
   const all = text.split("\n");
   let offset = 0;
   let blankAbove = OTHER_BLANK_LINES;
-  for (const [lineIndex, line] of all.entries()) {
-    const isBlank = !/\S/.test(line);
-    if (!isBlank && line.length <= MAX_TITLE_CODE_UNITS && hasWords(line)) {
-      const isAlone = (lineIndex === 0 || blankAbove > 0) && !/\S/.test(all[lineIndex + 1] ?? "");
-      const isInCapitals = /\p{Lu}{2}/u.test(line) && !/\p{Ll}/u.test(line);
-      const endsLikeText = NO_ENTRY_END.test(line);
-      lines.push({ key: deriveTitleKey(line), offset, blankAbove, isAlone, isInCapitals, endsLikeText });
+  for (const [lineIndex, words] of all.entries()) {
+    const isBlank = !/\S/.test(words);
+    if (!isBlank && words.length <= MAX_TITLE_CODE_UNITS && hasWords(words)) {
+      const isAlone = blankAbove > 0 && !/\S/.test(all[lineIndex + 1] ?? "");
+      lines.push({ words, offset, blankAbove, isAlone });
     }
     blankAbove = isBlank ? blankAbove + 1 : 0;
-    offset += line.length + 1;
+    offset += words.length + 1;
   }
   return lines;
 }
@@ -69,13 +65,18 @@ function areFollowedByText(titles: readonly Line[], end: number, minCodeUnits: n
 
 /** Returns the titles that a table of contents lists and that stand alone below it. */
 function findListedTitles(lines: readonly Line[], end: number): Line[] {
-  const start = 1 + lines.findIndex(({ key }) => CONTENTS_TITLES.has(key));
+  const start =
+    1 +
+    lines.findIndex(
+      ({ words }) => words.length <= MAX_CONTENTS_CODE_UNITS && CONTENTS_TITLES.has(deriveTitleKey(words)),
+    );
   if (start === 0) return [];
   const lastAlone = new Map(
-    lines.flatMap((line, lineIndex) => (line.isAlone ? [[line.key, lineIndex]] : [])),
+    lines.flatMap(({ words, isAlone }, lineIndex) => (isAlone ? [[deriveTitleKey(words), lineIndex]] : [])),
   );
   const found = new Map<string, number>();
-  for (const [index, { key }] of lines.slice(start, start + MAX_CONTENTS_LINES).entries()) {
+  for (const [index, { words }] of lines.slice(start, start + MAX_CONTENTS_LINES).entries()) {
+    const key = deriveTitleKey(words);
     const spellings = [key, key.replaceAll(AROUND_ENTRY, "")];
     if (spellings.some((entry) => found.has(entry))) break;
     const entry = spellings.find((name) => (lastAlone.get(name) ?? 0) > start + index);
@@ -92,19 +93,22 @@ function findListedTitles(lines: readonly Line[], end: number): Line[] {
   return isTable && areFollowedByText(titles, end, MIN_TEXT_BELOW_LISTED_CODE_UNITS) ? titles : [];
 }
 
+/** Whether a short line has enough blank lines above it to be a title. */
+function isSpaced({ words, isAlone, blankAbove }: Line): boolean {
+  if (!isAlone || blankAbove < CAPITALS_BLANK_LINES || NO_ENTRY_END.test(words)) return false;
+  const isInCapitals = /\p{Lu}{2}/u.test(words) && !/\p{Ll}/u.test(words);
+  const key = deriveTitleKey(words);
+  return (
+    (isInCapitals || blankAbove >= OTHER_BLANK_LINES) && !CONTENTS_TITLES.has(key) && !END_LINES.has(key)
+  );
+}
+
 /**
  * Returns the short lines that have enough blank lines above them to be titles. Leaves out a line if little text
  * separates it from the next such line.
  */
 function findSpacedTitles(lines: readonly Line[], end: number): Line[] {
-  const apart = lines.filter(
-    ({ key, isAlone, isInCapitals, endsLikeText, blankAbove }) =>
-      isAlone &&
-      !endsLikeText &&
-      !CONTENTS_TITLES.has(key) &&
-      !END_LINES.has(key) &&
-      blankAbove >= (isInCapitals ? CAPITALS_BLANK_LINES : OTHER_BLANK_LINES),
-  );
+  const apart = lines.filter(isSpaced);
   const titles = apart.filter(
     ({ offset }, titleIndex) =>
       (apart[titleIndex + 1]?.offset ?? end) - offset > MIN_TEXT_BELOW_LISTED_CODE_UNITS,
@@ -135,5 +139,8 @@ export function findUnnumberedTitles(text: string): UnnumberedTitles {
   // If every title of the table of contents has blank lines above it in the text, use all titles with blank lines
   // above. A title that is missing from the table of contents may have another spelling there.
   const titles = inContents.every((line) => spaced.includes(line)) ? spaced : inContents;
-  return { keys: new Set(titles.map(({ key }) => key)), areFromContents: titles === inContents };
+  return {
+    keys: new Set(titles.map(({ words }) => deriveTitleKey(words))),
+    areFromContents: titles === inContents,
+  };
 }

@@ -3,20 +3,22 @@ import { CLOSERS } from "../characters.ts";
 
 /** Matches the end of a clause. After Latin marks there must be white space, because `1,000` and `10:30` are words. */
 const CLAUSE_END = new RegExp(
-  `(?:[,;:][${CLOSERS}]*(?=\\s)|[，、；：][${CLOSERS}]*|[—–]+(?=\\s)|\\s[—–](?=\\S)|—+)\\s*`,
+  `(?:[,;:][${CLOSERS}]*(?=\\s)|[，、；：][${CLOSERS}]*|(?<![—–])[—–]+(?=\\s)|\\s[—–](?=\\S)|—+)\\s*`,
   "g",
 );
 
-const startsAfter = (pattern: RegExp, text: string): number[] =>
-  [...text.matchAll(pattern)]
-    .map((match) => match.index + match[0].length)
-    .filter((start) => start < text.length);
+const startsAfter =
+  (pattern: RegExp) =>
+  (text: string): number[] =>
+    [...text.matchAll(pattern)]
+      .map((match) => match.index + match[0].length)
+      .filter((start) => start < text.length);
 
 /** Finds where the clauses of a sentence begin, except the first. */
-export const findClauseStarts = (text: string): number[] => startsAfter(CLAUSE_END, text);
+export const findClauseStarts = startsAfter(CLAUSE_END);
 
 /** Finds where the words of a clause begin, except the first. Text of a script without spaces counts as one word. */
-export const findWordStarts = (text: string): number[] => startsAfter(/\s+/g, text);
+export const findWordStarts = startsAfter(/\s+/g);
 
 /**
  * Matches code points that belong to the character before them: marks, joiners, variation selectors, skin tones, tags,

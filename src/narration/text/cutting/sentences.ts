@@ -17,21 +17,18 @@ const CJK_TERMINATOR = /[。！？．｡]/;
 const CJK_OPENER = /[“‘「『（【《〈]/;
 const HIRAGANA = /[\u3041-\u309f]/;
 
-/** Consecutive terminators, and the closing marks after them. */
-interface SentenceEnd {
-  readonly terminators: string;
-  readonly closers: string;
-  /** Index of the first terminator. */
-  readonly startIndex: number;
-  /** Index after the closing marks. */
-  readonly endIndex: number;
-}
-
 /** Whether the sentence continues after a quotation, as in `「…。」と言った`. */
 const continuesAfterQuotation = (closers: string, next: string): boolean =>
   closers !== "" && HIRAGANA.test(next);
 
-function endsSentence(text: string, { terminators, closers, startIndex, endIndex }: SentenceEnd): boolean {
+function endsSentence({
+  index: startIndex,
+  input: text,
+  0: all,
+  1: terminators = "",
+  2: closers = "",
+}: RegExpExecArray): boolean {
+  const endIndex = startIndex + all.length;
   const next = getCharacterAt(text, endIndex);
   if (CJK_TERMINATOR.test(terminators)) return !continuesAfterQuotation(closers, next);
   const isAmongCjk = isCjk(next) || isCjk(getCharacterBefore(text, startIndex));
@@ -63,10 +60,9 @@ export function findSentenceStarts(text: string): number[] {
     if (offset > 0 && line !== "") starts.push(offset);
     const first = starts.length;
     for (const match of line.matchAll(SENTENCE_END)) {
-      const [all, terminators = "", closers = ""] = match;
-      const endIndex = match.index + all.length;
+      const endIndex = match.index + match[0].length;
       if (endIndex >= line.trimEnd().length) break;
-      if (!endsSentence(line, { terminators, closers, startIndex: match.index, endIndex })) continue;
+      if (!endsSentence(match)) continue;
       const start = endIndex + (/^\s*/.exec(line.slice(endIndex))?.[0].length ?? 0);
       const begun = starts.length > first ? (starts.at(-1) ?? 0) - offset : 0;
       // Join text without words to the sentence after it.

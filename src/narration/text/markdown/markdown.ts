@@ -4,14 +4,15 @@
  */
 import type { MarkedToken, Token, Tokens } from "marked";
 import type { ParsedText, SourceBlock, UnspokenList } from "../blocks.ts";
-import { markChapters } from "../chapters/mark-chapters.ts";
+import { markMissingChapters } from "../chapters/mark-chapters.ts";
 import { findUnnumberedTitles } from "../chapters/unnumbered-titles.ts";
 import { hasWords } from "../characters.ts";
 import { HARD_BREAK, normalizeLines } from "../normalize.ts";
-import { withoutMarks } from "../plain/bracket-marks.ts";
+import { withoutInlineMarks } from "../plain/bracket-marks.ts";
 import { withoutEbookBoilerplate } from "../plain/ebook-boilerplate.ts";
 import { withoutHeader } from "../plain/header-lines.ts";
 import { isWrapped } from "../plain/verse-lines.ts";
+import { wordRow } from "../table-row.ts";
 import { isWordsInBrackets } from "./html-elements.ts";
 import { isTextNotCode } from "./indented-text.ts";
 import { renderInlineText } from "./markdown-inline.ts";
@@ -52,7 +53,7 @@ class MarkdownReader {
   #addBlock(token: MarkedToken): void {
     switch (token.type) {
       case "heading":
-        this.#addHeading(token);
+        this.blocks.push({ kind: "heading", level: token.depth, text: this.#inline(token.tokens) });
         break;
       case "paragraph":
       case "text":
@@ -84,10 +85,6 @@ class MarkdownReader {
     }
   }
 
-  #addHeading({ depth, tokens }: Tokens.Heading): void {
-    this.blocks.push({ kind: "heading", level: depth, text: this.#inline(tokens) });
-  }
-
   #addParagraph(text: string): void {
     const spoken = text.replace(ALERT_MARK, (_, kind: string) => `${capitalize(kind)}: `);
     if (spoken.trim() === "") return;
@@ -106,14 +103,14 @@ class MarkdownReader {
   #addTable({ header, rows }: Tokens.Table): void {
     const cell = (tokens: Token[]): string => this.#inline(tokens).replaceAll(HARD_BREAK, " ").trim();
     const titles = header.map(({ tokens }) => cell(tokens));
-    if (rows.length === 0) this.#addParagraph(titles.filter((title) => title !== "").join(", "));
-    for (const row of rows) {
-      const pairs = row.map(({ tokens }, index) => {
-        const [title = "", text] = [titles[index], cell(tokens)];
-        return title === "" || text === "" ? text : `${title}: ${text}`;
-      });
-      this.#addParagraph(pairs.filter((pair) => pair !== "").join(", "));
-    }
+    if (rows.length === 0) this.#addParagraph(wordRow(titles));
+    for (const row of rows)
+      this.#addParagraph(
+        wordRow(
+          row.map(({ tokens }) => cell(tokens)),
+          titles,
+        ),
+      );
   }
 
   /**
@@ -148,19 +145,10 @@ export function parseMarkdown(text: string, unspoken: UnspokenList): ParsedText 
   const { text: source, ...header } = withoutHeader(book.text, unspoken);
   const reader = new MarkdownReader(unspoken);
   for (const tokens of lexMarkdown(dropUnspokenMarkup(source, unspoken))) reader.read(tokens);
-  const texts = withoutMarks(
-    reader.blocks.map((block) => (block.kind === "paragraph" ? block.text : "")),
-    unspoken,
-  );
-  const blocks = reader.blocks.flatMap((block, index): SourceBlock[] => {
-    if (block.kind !== "paragraph") return [block];
-    const words = texts[index] ?? "";
-    return /\S/.test(words) ? [{ kind: "paragraph", text: words }] : [];
-  });
-  const hasHeadings = blocks.some(({ kind }) => kind === "heading");
+  const blocks = withoutInlineMarks(reader.blocks, unspoken);
   return {
     title: header.title ?? book.title,
     author: header.author ?? book.author,
-    blocks: hasHeadings ? blocks : markChapters(blocks, findUnnumberedTitles(source)),
+    blocks: markMissingChapters(blocks, () => findUnnumberedTitles(source)),
   };
 }

@@ -21,8 +21,7 @@ const ATTRIBUTES = `\\{ ?(?:${SHORT_ATTRIBUTE}|-|=\\w{1,20}|(?<=[\\])\`]\\{ ?)${
 const MARKUP = new RegExp(
   [
     // The code of R and other languages, whose result Quarto prints; the imports of MDX.
-    "(?<code>(?<!`)`(?:r(?= [\\w(])|\\{(?:r|python|julia)\\}) [^`\\n]{1,500}`(?!`))",
-    "(?<import>^(?:(?:(?:im|ex)port [^\\n]{0,200} from|import) [\"'][^\"'\\n]{1,200}[\"'];?|export (?:const|default|function) [^\\n]{1,400}[;{}\\])])[ \\t]*$)",
+    "(?<code>(?<!`)`(?:r(?= [\\w(])|\\{(?:r|python|julia)\\}) [^`\\n]{1,500}`(?!`)|^(?:(?:(?:im|ex)port [^\\n]{0,200} from|import) [\"'][^\"'\\n]{1,200}[\"'];?|export (?:const|default|function) [^\\n]{1,400}[;{}\\])])[ \\t]*$)",
     "(?<verbatim>(?<!`)(?<ticks>`{1,3})(?!`)[^`\\n]{1,1000}\\k<ticks>(?!`))",
     // Keep a single letter or number between dollar signs, because the sentence would lack a word without it.
     "(?<![\\\\$\\w])\\$(?<letter>[A-Za-zα-ωΑ-Ω]|\\d[\\d,.]{0,20}[!%]?)\\$(?![\\w$({])",
@@ -66,19 +65,10 @@ const WITHOUT_WORDS =
 /** Maximum nesting of commands. */
 const MAX_DEPTH = 6;
 
-const KIND_OF_GROUP: Readonly<Record<string, UnspokenKind>> = {
-  code: "code",
-  import: "code",
-  math: "math",
-  template: "template",
-  emoji: "emoji",
-  image: "image",
-  footnote: "footnote",
-  citation: "citation",
-  attribute: "attribute",
-  comment: "comment",
-  latex: "latex",
-};
+const UNSPOKEN_GROUPS: readonly UnspokenKind[] = [
+  ...(["code", "math", "template", "emoji", "image", "footnote"] as const),
+  ...(["citation", "attribute", "comment", "latex"] as const),
+];
 
 function withoutCommands(text: string, unspoken: UnspokenList): string {
   let words = text;
@@ -118,7 +108,7 @@ function replaceCommands(text: string, unspoken: UnspokenList): string {
       const [, title] = /title="([^"]*)"/.exec(match[0]) ?? [];
       spoken += `\n${title ?? groups["heading"] ?? groups["title"] ?? ""}\n`;
     } else {
-      const [, kind] = Object.entries(KIND_OF_GROUP).find(([name]) => groups[name] !== undefined) ?? [];
+      const kind = UNSPOKEN_GROUPS.find((name) => groups[name] !== undefined);
       if (kind !== undefined) unspoken.add(kind, match[0].trim());
     }
   }

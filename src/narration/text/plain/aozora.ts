@@ -22,11 +22,11 @@ const MARKED_HEADING =
 
 /** Matches the lines with title and author, which stand above the legend of the notation. */
 const TITLE_AND_AUTHOR =
-  /^\s*(?<title>[^\n［《]{1,80})\n(?<author>[^\n［《]{1,40})\n(?:[^\n]{0,80}\n){0,3}\s*(?=-{20,}\n[^\n]*記号について)/;
+  /^(?<title>[^\n［《]{1,80})\n(?<author>[^\n［《]{1,40})\n(?:[^\n]{0,80}\n){0,3}\s*(?=-{20,}\n[^\n]*記号について)/;
 
 /** Returns title and author from the first lines; `null` for a text without the legend of Aozora Bunko. */
 export function parseAozoraHeader(text: string): { readonly title: string; readonly author: string } | null {
-  const { title, author } = TITLE_AND_AUTHOR.exec(text)?.groups ?? {};
+  const { title, author } = TITLE_AND_AUTHOR.exec(text.trimStart())?.groups ?? {};
   return title === undefined || author === undefined ? null : { title: title.trim(), author: author.trim() };
 }
 
@@ -39,17 +39,10 @@ export function withoutAozora(text: string, unspoken: UnspokenList): string {
   const hasNotes = text.includes("［＃");
   if (!hasNotes && !text.includes("《")) return text;
   if (!hasNotes && (text.match(RUBY)?.length ?? 0) < MIN_RUBY) return text;
-  const skipAs =
-    (kind: "note" | "ebook_frame") =>
-    (all: string): string => {
-      unspoken.add(kind, all.trim());
-      return "";
-    };
   const heading = (words: string, size: string): string =>
     markHeadingLine(HEADING_LEVELS[size] ?? 2, words.replace(EDITORIAL_NOTE, "").trim());
-  return text
-    .replace(LEGEND, skipAs("ebook_frame"))
-    .replace(COLOPHON, skipAs("ebook_frame"))
+  return unspoken
+    .drop("ebook_frame", unspoken.drop("ebook_frame", text, LEGEND), COLOPHON)
     .replace(RARE_RUBY, (all, reading: string) => {
       unspoken.add("note", all);
       return reading;
@@ -64,9 +57,7 @@ export function withoutAozora(text: string, unspoken: UnspokenList): string {
       const [, before = "", size, after = ""] = line.includes("見出し］")
         ? (NAMED_HEADING.exec(line) ?? [])
         : [];
-      return size === undefined
-        ? line.replace(EDITORIAL_NOTE, skipAs("note"))
-        : heading(before + after, size);
+      return size === undefined ? unspoken.drop("note", line, EDITORIAL_NOTE) : heading(before + after, size);
     })
     .join("\n");
 }

@@ -3,7 +3,7 @@
  * transcriber, footnotes in brackets, keywords of a version control system, and transitions of film scripts.
  * Evidence: form. A note mark must also follow a word, and the numbers of note marks must rise.
  */
-import type { UnspokenList } from "../blocks.ts";
+import type { SourceBlock, UnspokenList } from "../blocks.ts";
 import { HARD_BREAK } from "../normalize.ts";
 import { isSequence } from "../number-sequence.ts";
 import { withoutLineNumbers } from "./line-numbers.ts";
@@ -15,30 +15,37 @@ import { withoutTranscriptTimes } from "./transcript-times.ts";
  * because it may belong to the sentence.
  */
 const MUSIC_WORDS = "(?:(?:soft |upbeat |dramatic |theme )?music(?: playing| fades)?|música|musik|音乐|音楽)";
-const BRACKETED_MARK = new RegExp(
+/** The blanks at an edge of a line. A pattern that crossed lines would take quadratic time for blank lines. */
+const BLANKS = `[^\\S\\n${HARD_BREAK}]*`;
+/** What stands in brackets and is not spoken. Longer kinds come first. */
+const BRACKETED_MARKS = (
   [
-    "(?<illustration>\\[(?:Illustrations?|Ilustraci[oó]n|Ilustra[çc][aã]o|Ilustrasi|Abbildung|Frontispiece|Decoration|Blank Page)(?:[:.][^[\\]]{0,1000})?\\])",
-    "(?<page_mark>[[{](?:Pg|Page|Pág|P[aá]gina|Halaman)\\.? ?\\d{1,5}[\\]}])",
-    "(?<time_code>\\[\\d{1,2}:\\d{2}(?::\\d{2})?(?:[.,]\\d{1,3})?(?: ?(?:-->|[–—-]) ?\\d{1,2}(?::\\d{2}){1,2}(?:[.,]\\d{1,3})?)?\\])",
-    `(?<sound>[[【［]${MUSIC_WORDS}[\\]】］]|^\\s*\\(${MUSIC_WORDS}\\)\\s*$|[[(【［](?:applause|laughter|laughs|cheering|inaudible|crosstalk|silence|unintelligible|indistinct|background noise|aplausos|risas|risos|tepuk tangan|tawa|掌声|笑声|拍手|笑い|笑)(?: \\d{1,2}:\\d{2}(?::\\d{2})?(?:[.,]\\d{1,3})?)?[\\])】］])`,
-    "(?<note>^\\s*\\[(?:Transcriber[’']?s[’']? Notes?|Editor[’']s Note):[^[\\]]{0,2000}\\]\\s*$)",
-    "(?<footnote>^\\s*\\[Footnote(?: [\\w*]{1,4})?:[^[\\]]{0,4000}\\]\\s*$)",
-  ].join("|"),
-  "gimu",
-);
+    [
+      "illustration",
+      "\\[(?:Illustrations?|Ilustraci[oó]n|Ilustra[çc][aã]o|Ilustrasi|Abbildung|Frontispiece|Decoration|Blank Page)(?:[:.][^[\\]]{0,1000})?\\]",
+    ],
+    ["page_mark", "[[{](?:Pg|Page|Pág|P[aá]gina|Halaman)\\.? ?\\d{1,5}[\\]}]"],
+    [
+      "time_code",
+      "\\[\\d{1,2}:\\d{2}(?::\\d{2})?(?:[.,]\\d{1,3})?(?: ?(?:-->|[–—-]) ?\\d{1,2}(?::\\d{2}){1,2}(?:[.,]\\d{1,3})?)?\\]",
+    ],
+    [
+      "sound",
+      `[[【［]${MUSIC_WORDS}[\\]】］]|^${BLANKS}\\(${MUSIC_WORDS}\\)${BLANKS}$|[[(【［](?:applause|laughter|laughs|cheering|inaudible|crosstalk|silence|unintelligible|indistinct|background noise|aplausos|risas|risos|tepuk tangan|tawa|掌声|笑声|拍手|笑い|笑)(?: \\d{1,2}:\\d{2}(?::\\d{2})?(?:[.,]\\d{1,3})?)?[\\])】］]`,
+    ],
+    ["note", `^${BLANKS}\\[(?:Transcriber[’']?s[’']? Notes?|Editor[’']s Note):[^[\\]]{0,2000}\\]${BLANKS}$`],
+    ["footnote", `^${BLANKS}\\[Footnote(?: [\\w*]{1,4})?:[^[\\]]{0,4000}\\]${BLANKS}$`],
+  ] as const
+).map(([kind, form]) => [kind, new RegExp(form, "gimu")] as const);
 /** A note that spans paragraphs. */
-const LONG_NOTE = /^[^\S\n]*\[Transcriber[’']?s[’']? Notes?:[^[\]]{0,4000}\][^\S\n]*$/gim;
+const LONG_NOTE = new RegExp(
+  `^${BLANKS}\\[Transcriber[’']?s[’']? Notes?:[^[\\]]{0,4000}\\]${BLANKS}$`,
+  "gim",
+);
 
 /** Removes notes that span several paragraphs. Must be called before the text is divided into paragraphs. */
 export const withoutLongNotes = (text: string, unspoken: UnspokenList): string =>
-  text.includes("[")
-    ? text.replace(LONG_NOTE, (all) => {
-        unspoken.add("note", all.trim());
-        return "";
-      })
-    : text;
-
-const MARK_KINDS = ["illustration", "page_mark", "time_code", "sound", "note", "footnote"] as const;
+  text.includes("[") ? unspoken.drop("note", text, LONG_NOTE) : text;
 
 /** Matches a note mark: `[1]` directly after a word or its punctuation, or `^[1]` anywhere, even before a word. */
 const REFERENCE_MARK =
@@ -56,19 +63,10 @@ const CENTRED_LINE = /^> *[^<>\n]{1,60} *<$/;
 
 function withoutForms(text: string, unspoken: UnspokenList): string {
   if (!/[[{(【［$]/.test(text)) return text;
-  const words = text.replace(VERSION_CONTROL_KEYWORD, (all) => {
-    unspoken.add("template", all);
-    return "";
-  });
-  return words.replace(BRACKETED_MARK, (...match) => {
-    const wholeMatch = `${match[0]}`;
-    const groups: unknown = match.at(-1);
-    const kind = MARK_KINDS.find(
-      (name) => groups !== null && typeof groups === "object" && Reflect.get(groups, name) !== undefined,
-    );
-    if (kind !== undefined) unspoken.add(kind, wholeMatch);
-    return "";
-  });
+  return BRACKETED_MARKS.reduce(
+    (words, [kind, form]) => unspoken.drop(kind, words, form),
+    unspoken.drop("template", text, VERSION_CONTROL_KEYWORD),
+  );
 }
 
 const parseMarkNumber = (match: RegExpMatchArray): number =>
@@ -84,26 +82,16 @@ function areNoteNumbers(values: readonly number[]): boolean {
 }
 
 function withoutReferences(paragraphs: readonly string[], unspoken: UnspokenList): string[] {
-  const forms = new Map<string, number[]>();
   const formOf = (mark: string): string =>
     mark.replace(/\d+/, "1").replace(/[A-Z]/, "A").replace(/[a-z]/, "a");
-  for (const text of paragraphs) {
-    if (!/[\]}]/.test(text)) continue;
-    for (const match of text.matchAll(REFERENCE_MARK)) {
-      const form = formOf(match[0]);
-      const values = forms.get(form);
-      if (values === undefined) forms.set(form, [parseMarkNumber(match)]);
-      else values.push(parseMarkNumber(match));
-    }
-  }
-  const counting = new Set([...forms].flatMap(([form, values]) => (areNoteNumbers(values) ? [form] : [])));
+  const marks = paragraphs.flatMap((text) => (/[\]}]/.test(text) ? [...text.matchAll(REFERENCE_MARK)] : []));
+  const forms = Map.groupBy(marks, ([mark]) => formOf(mark));
+  const counting = new Set(
+    [...forms].flatMap(([form, ofForm]) => (areNoteNumbers(ofForm.map(parseMarkNumber)) ? [form] : [])),
+  );
   if (counting.size === 0) return [...paragraphs];
   return paragraphs.map((text) =>
-    text.replace(REFERENCE_MARK, (mark) => {
-      if (!counting.has(formOf(mark))) return mark;
-      unspoken.add("reference", mark);
-      return "";
-    }),
+    unspoken.drop("reference", text, REFERENCE_MARK, (mark) => counting.has(formOf(mark))),
   );
 }
 
@@ -114,11 +102,24 @@ function withoutReferences(paragraphs: readonly string[], unspoken: UnspokenList
  */
 export function withoutMarks(paragraphs: readonly string[], unspoken: UnspokenList): string[] {
   const withoutBracketed = withoutLineNumbers(paragraphs, HARD_BREAK, unspoken).map((text) => {
-    const line = text.trim();
+    const line = text.trim().replace(/^\*{1,3}|\*{1,3}$/g, "");
     if (line.length > 80 || !(TRANSITION_LINE.test(line) || CENTRED_LINE.test(line)))
       return withoutForms(withoutReadings(text, unspoken), unspoken);
     unspoken.add("script_mark", line);
     return "";
   });
   return withoutReferences(withoutTranscriptTimes(withoutBracketed, unspoken), unspoken);
+}
+
+/** Removes marks such as note numbers, page numbers and `[Illustration]` from the paragraphs. */
+export function withoutInlineMarks(blocks: readonly SourceBlock[], unspoken: UnspokenList): SourceBlock[] {
+  const texts = withoutMarks(
+    blocks.map((block) => (block.kind === "paragraph" ? block.text : "")),
+    unspoken,
+  );
+  return blocks.flatMap((block, index): SourceBlock[] => {
+    if (block.kind !== "paragraph") return [block];
+    const words = texts[index] ?? "";
+    return /\S/.test(words) ? [{ kind: "paragraph", text: words }] : [];
+  });
 }

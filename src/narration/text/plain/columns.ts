@@ -5,23 +5,20 @@
  */
 import type { UnspokenList } from "../blocks.ts";
 import { HARD_BREAK } from "../normalize.ts";
+import { wordRow } from "../table-row.ts";
 
 const MIN_LINES = 3;
 const WIDE_GAP_CODE_UNITS = 4;
 const TAB_UNITS = 8;
 /** Maximum length of a line in a table. A block with a longer line is not a table, because no page is so wide. */
 const MAX_LINE_CODE_UNITS = 400;
-const COLUMN_GAP = /(?<=\S)(?: {2,}|[ \t]*\t[ \t]*)(?=\S)/g;
+const COLUMN_GAP = /(?<=\S)(?: {2,}| *\t[ \t]*)(?=\S)/g;
 const RULER_MARKS = /^[ \t]*[-=+]{2}[-=+ \t]*$/;
 const STROKE_BOUNDS = /[ \t+]+|(?<==)-(?==)/;
 /** A list item, which is not a row of a table. */
 const LIST_MARK = /^\s*(?:[-*+•o]|\(?[\p{L}\d]{1,4}[.)])\s/u;
 /** Matches the signs before the first column title of `dpkg --list`, as in `||/ Name`. */
 const LEGEND = /^[|+/\s]+(?=\S)/;
-
-/** Returns the separator between two cells: a comma, or only a space if the first cell ends with punctuation. */
-const chooseSeparator = (_: string, offset: number, row: string): string =>
-  /[,;:.!?]/.test(row.charAt(offset - 1)) ? " " : ", ";
 
 const isRuler = (line: string): boolean =>
   line.length <= MAX_LINE_CODE_UNITS &&
@@ -82,9 +79,8 @@ export function parseColumns(text: string, unspoken: UnspokenList): string {
             unspoken.add("table_frame", line.trim());
             return [];
           }
-          return [
-            `${(hasRuler ? line.replace(LEGEND, "") : line).trim().replace(COLUMN_GAP, chooseSeparator)}${HARD_BREAK}`,
-          ];
+          const row = (hasRuler ? line.replace(LEGEND, "") : line).trim();
+          return [wordRow(row.split(COLUMN_GAP)) + HARD_BREAK];
         })
         .join("\n");
     })

@@ -17,7 +17,7 @@ export const isBookEnd = (line: string): boolean => BOOK_END.test(line);
 const PUBLISHER_NAME = /project gutenberg/i;
 /** The last paragraph before the marker of the end. It contains the book's title, so it may take several lines. */
 const LAST_PARAGRAPH =
-  /^[^\S\n]*End of (?:the |this )?Project Gutenberg(?:['’]s| E-?(?:book|text))[^\n]*(?:\n[^\S\n]*\S[^\n]*){0,3}$/gim;
+  /^[^\S\n\u2028]*End of (?:the |this )?Project Gutenberg(?:['’]s| E-?(?:book|text))[^\n]*(?:\n[^\S\n]*\S[^\n]*){0,3}$/gim;
 const PRODUCED_BY_LINE =
   /^(?:Produced by|E-?text prepared by|This e-?book was produced|Transcribed from|Prepared by)\b/i;
 

@@ -15,9 +15,9 @@ const LINE_NUMBER = /(?<![\d$€£¥#/+=%-]|\d[.,:])\d{1,4}$/;
 const ENDS_IN_NUMBER = /\d[^\S\n\u2028]{0,9}(?:[\n\u2028]|$)/;
 
 const findNumber = (line: string): number => {
-  const end = line.length > MAX_LINE_CODE_UNITS ? "" : line.trimEnd();
-  const [number = ""] = LINE_NUMBER.exec(end.slice(-8)) ?? [];
-  return /\p{L}/u.test(end) && number !== "" ? Number(number) : Number.NaN;
+  if (line.length > MAX_LINE_CODE_UNITS || !ENDS_IN_NUMBER.test(line.slice(-10))) return Number.NaN;
+  const [number = Number.NaN] = /\p{L}/u.test(line) ? (LINE_NUMBER.exec(line.trimEnd()) ?? []) : [];
+  return Number(number);
 };
 
 /**
@@ -36,8 +36,8 @@ export function withoutLineNumbers(
   const lines = linesByText.flat().filter((line) => /\S/.test(line));
   const numbers = lines.map(findNumber);
   const found = new Set<number>();
-  for (const first of numbers.keys()) {
-    for (const step of found.has(first) ? [] : STEPS) {
+  for (const [first, number] of numbers.entries()) {
+    for (const step of Number.isNaN(number) || found.has(first) ? [] : STEPS) {
       const sequence = [first];
       for (let line: number | undefined = first; line !== undefined; ) {
         const [from, wanted]: [number, number] = [line + step, (numbers[line] ?? 0) + step];

@@ -4,6 +4,7 @@
  */
 import type { UnspokenList } from "../blocks.ts";
 import { flowParagraph, HARD_BREAK } from "../normalize.ts";
+import { wordRow } from "../table-row.ts";
 import { parseColumns } from "./columns.ts";
 
 /** `[Page 12]` at the end of a line, as in RFCs. */
@@ -14,9 +15,9 @@ const NAMED_PAGE =
 /** A whole line: `12`. */
 const BARE_PAGE = /^\s*(\d{1,4})\s*$/;
 const MIN_NAMED_PAGES = 2;
-const MIN_BARE_PAGES = 3;
+/** Minimum number of bare page numbers, and of running heads. */
+const MIN_PAGES = 3;
 const MIN_INTERRUPTED_SHARE = 0.3;
-const MIN_RUNNING_HEADS = 3;
 const MAX_HEAD_CODE_UNITS = 80;
 /** Maximum length of a line with a running head and a page number. */
 const MAX_MARK_CODE_UNITS = MAX_HEAD_CODE_UNITS + 20;
@@ -47,16 +48,17 @@ const ENDS_CLAUSE = /[.!?…:;。！？”’"'»」』)）\]]\s*$/;
 
 const isBlank = (line: string | undefined): boolean => line === undefined || !/\S/.test(line);
 
-/** Whether the page numbers rise, and at least half of the steps are 1 or 2. */
-function isRising(pages: ReadonlyArray<{ readonly lineIndex: number; readonly page: number }>): boolean {
-  const steps = pages.slice(1).map(({ page }, index) => page - (pages[index]?.page ?? 0));
-  return steps.every((step) => step > 0) && steps.filter((step) => step <= 2).length * 2 >= steps.length;
+/** A number that may be that of a page, in a form: `footer`, `named`, `bare`, or the words of a running head. */
+interface PageNumber {
+  readonly form: string;
+  readonly lineIndex: number;
+  readonly page: number;
 }
 
-function addTo(lists: Map<string, number[]>, key: string, value: number): void {
-  const list = lists.get(key);
-  if (list === undefined) lists.set(key, [value]);
-  else list.push(value);
+/** Whether the page numbers rise, and at least half of the steps are 1 or 2. */
+function isRising(pages: readonly PageNumber[]): boolean {
+  const steps = pages.slice(1).map(({ page }, index) => page - (pages[index]?.page ?? 0));
+  return steps.every((step) => step > 0) && steps.filter((step) => step <= 2).length * 2 >= steps.length;
 }
 
 class PrintedText {
@@ -99,72 +101,53 @@ class PrintedText {
     return !ENDS_CLAUSE.test(this.#lines[above] ?? "") && /^\s*\p{Ll}/u.test(this.#lines[below] ?? "");
   }
 
+  #readPageNumber(line: string, lineIndex: number): PageNumber | null {
+    if (line.length > MAX_MARK_CODE_UNITS || !/\d/.test(line)) return null;
+    const page = Number(/\d+/.exec(line)?.[0]);
+    if (PAGE_FOOTER.test(line)) return { form: "footer", lineIndex, page };
+    if (NAMED_PAGE.test(line)) return { form: "named", lineIndex, page };
+    const isAlone = isBlank(this.#lines[lineIndex - 1]) && isBlank(this.#lines[lineIndex + 1]);
+    if (BARE_PAGE.test(line) && isAlone) return { form: "bare", lineIndex, page };
+    const [, headAfterNumber, headBeforeNumber] = TITLED_PAGE.exec(line) ?? [];
+    const head = (headAfterNumber ?? headBeforeNumber ?? "").trim();
+    return /\p{Lu}{2}/u.test(head) ? { form: head, lineIndex, page } : null;
+  }
+
+  /** Whether numbers of one form are those of pages. */
+  #arePages(form: string, pages: readonly PageNumber[]): boolean {
+    if (form === "footer") return pages.length >= MIN_NAMED_PAGES;
+    if (form === "named") return pages.length >= MIN_NAMED_PAGES && isRising(pages);
+    const inside = pages.filter(({ lineIndex }) => this.#interrupts(lineIndex)).length;
+    // Numbers that count up from 1 and interrupt no sentence are not page numbers. They belong to headings, such as
+    // `SUMMARY OF LESSON 1`.
+    const isCount = inside === 0 && pages.every(({ page }, index) => page === index + 1);
+    const interruptsEnough = form === "bare" ? inside >= MIN_INTERRUPTED_SHARE * pages.length : !isCount;
+    return pages.length >= MIN_PAGES && interruptsEnough && isRising(pages);
+  }
+
   dropPageNumbers(): void {
-    const namedPages: Array<{ lineIndex: number; page: number }> = [];
-    const barePages: Array<{ lineIndex: number; page: number }> = [];
-    const footers: number[] = [];
-    const titledPages = new Map<string, number[]>();
-    for (const [lineIndex, line] of this.#lines.entries()) {
-      if (line.length > MAX_MARK_CODE_UNITS || !/\d/.test(line)) continue;
-      const page = NAMED_PAGE.exec(line)
-        ?.slice(1)
-        .find((number) => number !== undefined);
-      const number = BARE_PAGE.exec(line)?.[1];
-      if (PAGE_FOOTER.test(line)) footers.push(lineIndex);
-      else if (page !== undefined) namedPages.push({ lineIndex, page: Number(page) });
-      else if (
-        number !== undefined &&
-        isBlank(this.#lines[lineIndex - 1]) &&
-        isBlank(this.#lines[lineIndex + 1])
-      ) {
-        barePages.push({ lineIndex, page: Number(number) });
-      } else {
-        const [, headAfterNumber, headBeforeNumber] = TITLED_PAGE.exec(line) ?? [];
-        const head = (headAfterNumber ?? headBeforeNumber ?? "").trim();
-        if (/\p{Lu}{2}/u.test(head)) addTo(titledPages, head, lineIndex);
-      }
-    }
-    if (footers.length >= MIN_NAMED_PAGES) for (const lineIndex of footers) this.#drop(lineIndex);
-    if (namedPages.length >= MIN_NAMED_PAGES && isRising(namedPages))
-      for (const { lineIndex } of namedPages) this.#drop(lineIndex);
-    const interrupting = barePages.filter(({ lineIndex }) => this.#interrupts(lineIndex)).length;
-    if (
-      barePages.length >= MIN_BARE_PAGES &&
-      isRising(barePages) &&
-      interrupting >= MIN_INTERRUPTED_SHARE * barePages.length
-    ) {
-      for (const { lineIndex } of barePages) this.#drop(lineIndex);
-    }
-    for (const lines of titledPages.values()) {
-      const pages = lines.map((lineIndex) => ({
-        lineIndex,
-        page: Number(/\d+/.exec(this.#lines[lineIndex] ?? "")?.[0]),
-      }));
-      const inside = lines.filter((lineIndex) => this.#interrupts(lineIndex)).length;
-      // Numbers that count up from 1 and interrupt no sentence are not page numbers. They belong to headings, such as
-      // `SUMMARY OF LESSON 1`.
-      const isCount = inside === 0 && pages.every(({ page }, index) => page === index + 1);
-      if (lines.length >= MIN_RUNNING_HEADS && isRising(pages) && !isCount)
-        for (const lineIndex of lines) this.#drop(lineIndex);
-    }
+    const numbers = this.#lines.flatMap((line, lineIndex) => this.#readPageNumber(line, lineIndex) ?? []);
+    for (const [form, pages] of Map.groupBy(numbers, (number) => number.form))
+      if (this.#arePages(form, pages)) for (const { lineIndex } of pages) this.#drop(lineIndex);
   }
 
   /** Drops running heads: text that recurs beside page numbers. */
   dropHeads(): void {
-    const heads = new Map<string, number[]>();
-    for (const lineIndex of this.#dropped) {
-      for (const step of [1, -1] as const) {
-        const neighbourIndex = this.#neighbour(lineIndex, step);
-        const line = neighbourIndex === null ? "" : (this.#lines[neighbourIndex] ?? "").trim();
-        if (neighbourIndex === null || line.length > MAX_HEAD_CODE_UNITS || !this.#isAlone(neighbourIndex))
-          continue;
-        if (ENDS_CLAUSE.test(line) || !/^[\p{Lu}\p{Lo}\p{N}]/u.test(line)) continue;
-        const key = line.replace(/\d+/g, "#").replace(/\s+/g, " ");
-        addTo(heads, key, neighbourIndex);
-      }
-    }
-    for (const lines of heads.values())
-      if (lines.length >= MIN_RUNNING_HEADS) for (const lineIndex of lines) this.#drop(lineIndex);
+    const heads = [...this.#dropped]
+      .flatMap((lineIndex) =>
+        [this.#neighbour(lineIndex, 1) ?? [], this.#neighbour(lineIndex, -1) ?? []].flat(),
+      )
+      .map((lineIndex) => ({ lineIndex, line: (this.#lines[lineIndex] ?? "").trim() }))
+      .filter(
+        ({ line, lineIndex }) =>
+          line.length <= MAX_HEAD_CODE_UNITS &&
+          this.#isAlone(lineIndex) &&
+          !ENDS_CLAUSE.test(line) &&
+          /^[\p{Lu}\p{Lo}\p{N}]/u.test(line),
+      );
+    const keyOf = ({ line }: { line: string }): string => line.replace(/\d+/g, "#").replace(/\s+/g, " ");
+    for (const same of Map.groupBy(heads, keyOf).values())
+      if (same.length >= MIN_PAGES) for (const { lineIndex } of same) this.#drop(lineIndex);
   }
 
   /**
@@ -225,7 +208,7 @@ const mergeRow = (rows: readonly string[][]): string[] =>
 function renderTableLines(groups: ReadonlyArray<readonly string[][]>): string[] {
   const filled = groups.filter((rows) => rows.length > 0);
   const rows = filled.length < MIN_ROW_GROUPS ? filled.flat() : filled.map(mergeRow);
-  return rows.map((cells) => `${cells.filter((cell) => cell !== "").join(", ")}${HARD_BREAK}`);
+  return rows.map((cells) => wordRow(cells) + HARD_BREAK);
 }
 
 function withoutFrames(text: string, unspoken: UnspokenList): string {

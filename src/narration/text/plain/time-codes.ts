@@ -9,7 +9,8 @@ export interface CueTimes {
   readonly endSeconds: number;
 }
 
-const parseTimeCode = (time: string): number =>
+/** Returns the seconds of a time such as `1:02:03.5`. */
+export const parseTimeCode = (time: string): number =>
   time
     .replace(",", ".")
     .split(":")

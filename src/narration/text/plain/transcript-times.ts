@@ -6,6 +6,7 @@
 import type { UnspokenList } from "../blocks.ts";
 import { HARD_BREAK } from "../normalize.ts";
 import { isSequence } from "../number-sequence.ts";
+import { parseTimeCode } from "./time-codes.ts";
 
 const BREAK = `[\\n${HARD_BREAK}]`;
 const TIME = "(\\d{1,3}:[0-5]\\d(?::[0-5]\\d)?)(?:[.,]\\d{1,3})?";
@@ -53,16 +54,13 @@ const MIN_TIMES = 3;
 const MIN_RECURRENCE = 1.5;
 const MINUTE = 60;
 
-const parseSeconds = (time = ""): number =>
-  time.split(":").reduce((sum, part) => MINUTE * sum + Number(part), 0);
-
 /** Whether times at one place are those of a transcript. */
 function areTimesOfTranscript(
   matches: readonly RegExpMatchArray[],
   { name, time, isCertain }: Place,
 ): boolean {
   if (matches.length < MIN_TIMES) return false;
-  const seconds = matches.map((match) => parseSeconds(match[time]));
+  const seconds = matches.map((match) => parseTimeCode(match[time] ?? ""));
   const names = new Set(name === null ? [] : matches.map((match) => match[name]));
   const isFromStart = (value: number): boolean => value < MINUTE;
   // The hours of a schedule are multiples of five minutes.

@@ -8,7 +8,7 @@ import type { UnspokenList } from "../blocks.ts";
 import { ENDS_SENTENCE, hasWords } from "../characters.ts";
 import { collapseSpaces, HARD_BREAK, normalizeLines } from "../normalize.ts";
 import type { Speaker, SpeakersByName } from "../plan-types.ts";
-import { findDialogueNames, type VoicelessName } from "./voiceless-names.ts";
+import { FILM_SCENE, findDialogueNames, type VoicelessName } from "./voiceless-names.ts";
 
 const MAX_NAME_CODE_UNITS = 100;
 const COLON = /[:：]/;
@@ -19,16 +19,15 @@ const DIRECTION_AFTER_NAME = /\s*[([（][^()[\]（）]{1,60}[)\]）]\s*$/;
 const NAME_WITH_FULL_STOP = /^\s*((?:(?:MRS?|DR|ST|Mrs?|Dr|St)\. )?\p{Lu}[\p{L}\p{M}'’ -]{0,30})\.(?:\s+|$)/u;
 const NAME_IN_CAPITALS = /^[\p{Lu}\p{M}'’. -]{3,}$/u;
 /**
- * Matches a line that is only a name, as scripts write it: `@Anna`, `ANNA (O.S.)`, `ANNA ^` for two who speak at once.
+ * Matches a line that is only a name, as scripts write it: `@Anna`, `ANNA (O.S.) (CONT'D)`, `ANNA ^` for two who speak
+ * at once.
  */
 const NAME_ALONE = new RegExp(
-  `^\\s*@?([^\\s@][^\\n${HARD_BREAK}]{0,${MAX_NAME_CODE_UNITS}}?)\\.?[ \\t]*(?:\\([^()\\n]{1,30}\\)[ \\t]*)?(?:\\^[ \\t]*)?(?:[\\n${HARD_BREAK}]|$)`,
+  `^\\s*@?([^\\s@][^\\n${HARD_BREAK}]{0,${MAX_NAME_CODE_UNITS}}?)\\.?[ \\t]*(?:\\([^()\\n]{1,30}\\)[ \\t]*){0,3}(?:\\^[ \\t]*)?(?:[\\n${HARD_BREAK}]|$)`,
 );
 /** Names alone on a line that may be labels although `voices` lacks them. */
 const NAME_FORM = /^\p{Lu}(?:[\p{Lu}\p{M}\p{N}.'’ -]{0,30}|[\p{L}\p{M}\p{N}'’ -]{0,30})$/u;
 const SCENE_HEADING = /^(?:INT|EXT|ACT|SCENE|CHAPTER|PART|THE END)\b/;
-/** The heading of a scene of a film: `INT. HOUSE - NIGHT`, `12 EXT. RIVER`. */
-const FILM_SCENE = /^\s*(?:\d{1,4}[A-Z]?[.)]?\s+)?(?:INT|EXT|EST|I\/E)(?:\.|\b)[ /]\s*\S/;
 const MIN_RECURRENCES = 2;
 const MIN_VOICELESS_RECURRENCES = 3;
 
@@ -39,9 +38,13 @@ const MIN_VOICELESS_RECURRENCES = 3;
 const MIN_LABELLED = 4;
 const MIN_LABELLED_SHARE = 0.5;
 
-/** Matches the position behind each line break, so that `split` keeps the breaks. */
+const LINE_BREAK = new RegExp(`[\\n${HARD_BREAK}]`);
+const LINE_BREAKS = new RegExp(LINE_BREAK, "g");
 const LINE_STARTS = new RegExp(`(?<=[\\n${HARD_BREAK}])`);
-const LINE_BREAKS = new RegExp(`[\\n${HARD_BREAK}]`, "g");
+
+/** Splits a text behind its line breaks, which stay. */
+const splitAtBreaks = (text: string): string[] =>
+  text.includes("\n") || text.includes(HARD_BREAK) ? text.split(LINE_STARTS) : [text];
 
 /** Matches a label whose name has no voice. The label ends the turn before it. */
 const VOICELESS_LABEL =
@@ -104,14 +107,16 @@ interface Label {
 }
 
 /** Returns the key of a name. The key ignores case, because a script may have `ANNA` and `voices` may have `Anna`. */
-const deriveLabelKey = (name: string): string => collapseSpaces(normalizeLines(name)).toLowerCase();
+const deriveLabelKey = (name: string): string => collapseSpaces(name).toLowerCase();
 
 /** Removes accents of Latin letters, because people type `Tomas` for `Tomás`. */
 const deriveAccentlessKey = (key: string): string =>
-  key
-    .normalize("NFD")
-    .replace(/[\u0300-\u036f]/g, "")
-    .normalize("NFC");
+  /[^\p{ASCII}]/u.test(key)
+    ? key
+        .normalize("NFD")
+        .replace(/[\u0300-\u036f]/g, "")
+        .normalize("NFC")
+    : key;
 
 /** A direction in brackets, or in parentheses and italics, before the first word of a turn. */
 const DIRECTION_BELOW_LABEL = new RegExp(`^\\s*(?:\\[[^[\\]]+\\]|${ITALIC_MARK}\\([^()]+\\))\\s*(?=\\S)`);
@@ -120,7 +125,7 @@ function withoutFirstDirection(text: string, unspoken: UnspokenList): string {
   const [direction = ""] = DIRECTION_BELOW_LABEL.exec(text) ?? [];
   const words = text.slice(direction.length);
   if (direction === "" || !hasWords(words)) return text;
-  unspoken.add("direction", direction.trim().replace(ITALIC_MARK, ""));
+  unspoken.add("direction", direction.trim());
   return words;
 }
 
@@ -157,7 +162,7 @@ export class SpeakerLabels {
   constructor(voices: SpeakersByName) {
     const speakers = new Map<string, Speaker>();
     for (const [name, voiceOrSpeaker] of Object.entries(voices)) {
-      const key = deriveLabelKey(name);
+      const key = deriveLabelKey(normalizeLines(name));
       const rule = this.#findNameProblem(key);
       if (rule !== null) {
         throw new AudioError("invalid_request", `voices: the name ${JSON.stringify(name)} ${rule}.`);
@@ -223,10 +228,13 @@ export class SpeakerLabels {
       counts.set(key, (counts.get(key) ?? 0) + 1);
     };
     for (const text of paragraphs) {
-      const [, dotted] = NAME_WITH_FULL_STOP.exec(text.slice(0, 2 * MAX_NAME_CODE_UNITS)) ?? [];
-      const names = text
-        .split(LINE_STARTS)
-        .flatMap((line, index, lines) => (mayStandAlone(lines, index) ? this.#findNameAlone(line) : []));
+      const isScene = FILM_SCENE.test(text);
+      const [, dotted] = isScene
+        ? []
+        : (NAME_WITH_FULL_STOP.exec(text.slice(0, 2 * MAX_NAME_CODE_UNITS)) ?? []);
+      const names = splitAtBreaks(text).flatMap((line, index, lines) =>
+        mayStandAlone(lines, index) ? (this.#findNameAlone(line) ?? []) : [],
+      );
       for (const { name } of names) count(/\p{Ll}/u.test(name) ? "named" : "alone", name);
       if (names.length === 0 && dotted !== undefined) count("dotted", dotted);
     }
@@ -271,18 +279,20 @@ export class SpeakerLabels {
    */
   splitIntoTurns(paragraph: string, unspoken: UnspokenList, isAnnounced = false): Turn[] {
     if (this.#speakersByKey.size === 0) return [{ speaker: null, text: paragraph, isLabelled: false }];
-    const text = paragraph.replace(WRAPPED_DIRECTION, (direction) =>
-      this.#isDirection(direction) ? direction.replace(LINE_BREAKS, " ") : direction,
-    );
+    const text = /[([]/.test(paragraph)
+      ? paragraph.replace(WRAPPED_DIRECTION, (direction) =>
+          this.#isDirection(direction) ? direction.replace(LINE_BREAKS, " ") : direction,
+        )
+      : paragraph;
     const turns: Array<{ speaker: Speaker | null; text: string; isLabelled: boolean }> = [];
     const whole = this.#findLabel(text, true);
     const lines =
       whole === null
-        ? text.split(LINE_STARTS)
-        : [whole.label, ...this.#removeLabel(text, whole, unspoken).split(LINE_STARTS)];
+        ? splitAtBreaks(text)
+        : [whole.label, ...splitAtBreaks(this.#removeLabel(text, whole, unspoken))];
     for (const [index, line] of lines.entries()) {
       if (line === "" || this.#isDirection(line)) {
-        if (line.trim() !== "") unspoken.add("direction", line.trim().replace(ITALIC_MARK, ""));
+        if (line.trim() !== "") unspoken.add("direction", line.trim());
         continue;
       }
       const lineLabel = index === 0 ? whole : this.#findLabel(line, mayStandAlone(lines, index));
@@ -323,12 +333,13 @@ export class SpeakerLabels {
     ];
     return forms.reduce(
       (words, form) =>
-        words.replace(form, (direction, offset: number) => {
-          // Keep a direction if the turn begins with it or has no other words.
-          if (!hasWords(words.replace(direction, "")) || offset === 0) return direction;
-          unspoken.add("direction", direction.replace(ITALIC_MARK, ""));
-          return "";
-        }),
+        // Keep a direction if the turn begins with it or has no other words.
+        unspoken.drop(
+          "direction",
+          words,
+          form,
+          (direction, offset) => offset > 0 && hasWords(words.replace(direction, "")),
+        ),
       text,
     );
   }
@@ -351,13 +362,15 @@ export class SpeakerLabels {
     return PARENTHESISED_LINE.test(words) && (this.#isScript || line.includes(ITALIC_MARK));
   }
 
-  /** Finds a name that stands alone on its line: one of `voices`, or one that may be a name. Returns at most one. */
-  #findNameAlone(line: string): Label[] {
-    const [label, name = ""] = NAME_ALONE.exec(line.slice(0, 2 * MAX_NAME_CODE_UNITS)) ?? [];
-    if (label === undefined) return [];
+  /** Finds a name that stands alone on its line: one of `voices`, or one that may be a name. */
+  #findNameAlone(line: string): Label | null {
+    const head = line.slice(0, 2 * MAX_NAME_CODE_UNITS);
+    if (head.length < line.length && head.search(LINE_BREAK) === -1) return null;
+    const [label, name = ""] = NAME_ALONE.exec(head) ?? [];
+    if (label === undefined) return null;
     const key = this.#deriveKey(name);
     const isName = this.#speakersByKey.has(key) || (NAME_FORM.test(name) && !SCENE_HEADING.test(name));
-    return isName ? [{ label, key, name }] : [];
+    return isName ? { label, key, name } : null;
   }
 
   /**
@@ -367,20 +380,21 @@ export class SpeakerLabels {
   #findLabel(line: string, mayLackColon: boolean): Label | null {
     const head = line.slice(0, 2 * MAX_NAME_CODE_UNITS);
     const [colon = "", name = ""] = NAME_LABEL.exec(head) ?? [];
-    for (const writtenName of [name, name.replace(DIRECTION_AFTER_NAME, "")]) {
+    for (const writtenName of colon === "" ? [] : [name, name.replace(DIRECTION_AFTER_NAME, "")]) {
       const key = this.#deriveKey(writtenName);
-      if (colon !== "" && this.#speakersByKey.has(key)) return { label: colon, name, key };
+      if (this.#speakersByKey.has(key)) return { label: colon, name, key };
     }
     if (!mayLackColon) return null;
-    for (const alone of this.#findNameAlone(line))
-      if (this.#recurringLabels.has(`alone ${alone.key}`)) return alone;
-    const [label = "", dotted = ""] = NAME_WITH_FULL_STOP.exec(head) ?? [];
+    const alone = this.#findNameAlone(line);
+    if (alone !== null && this.#recurringLabels.has(`alone ${alone.key}`)) return alone;
+    const [label, dotted = ""] =
+      this.#hasDotted && !FILM_SCENE.test(head) ? (NAME_WITH_FULL_STOP.exec(head) ?? []) : [];
+    if (label === undefined) return null;
     const key = this.#deriveKey(dotted);
     // If labels such as `ROPER.` recur, any other name in capitals with a full stop is also a label, even if it occurs
     // only once.
-    const isDotted =
-      this.#recurringLabels.has(`dotted ${key}`) || (this.#hasDotted && NAME_IN_CAPITALS.test(dotted));
-    return label !== "" && isDotted ? { label, name: dotted, key } : null;
+    const isDotted = this.#recurringLabels.has(`dotted ${key}`) || NAME_IN_CAPITALS.test(dotted);
+    return isDotted ? { label, name: dotted, key } : null;
   }
 
   #findNameProblem(key: string): string | null {

@@ -15,6 +15,8 @@ const NAME_LABEL =
   /^\s*([\p{Lu}\p{Lo}][\p{L}\p{M}\p{N}.'’-]{0,30}(?:(?: [\p{L}\p{M}\p{N}.'’-]{1,30}){0,2}|(?: \p{Lu}[\p{L}\p{M}.'’-]{0,30}){0,4}(?:, ?\p{Lu}[\p{L}\p{M}.'’-]{0,30}(?: \p{Lu}[\p{L}\p{M}.'’-]{0,30})?){1,3}))\s*(?:\([^()\n]{1,40}\)\s*)?[:：]\s*\S/u;
 /** Matches a label as in plays: `ROPER. How are you?` */
 const DOTTED_LABEL = /^\s*((?:(?:MRS?|DR|ST)\. )?\p{Lu}[\p{Lu}\p{M}'’ -]{1,30})\.(?:\s|$)/u;
+/** The heading of a scene of a film, which is no name: `INT. HOUSE - NIGHT`, `12 EXT. RIVER`. */
+export const FILM_SCENE = /^\s*(?:\d{1,4}[A-Z]?[.)]?\s+)?(?:INT|EXT|EST|I\/E)(?:\.|\b)[ /]\s*\S/;
 const LINE_BREAK = new RegExp(`[\\n${HARD_BREAK}]`);
 const MIN_LINES = 3;
 /** Minimum number of labels in a dialogue that is a passage of a text. */
@@ -36,7 +38,7 @@ const MIN_CHANGES = 1 / 3;
 interface Line {
   /** The name that begins the line; `null` for none. */
   readonly name: string | null;
-  readonly hasSentenceMark: boolean;
+  readonly text: string;
 }
 
 /** Lists the lines of paragraphs. The further lines of a wrapped paragraph are no lines. */
@@ -47,8 +49,9 @@ const listLines = (paragraphs: readonly string[]): Line[] =>
       .filter((line) => line.trim() !== "")
       .map((line) => {
         const head = line.slice(0, 200);
-        const [, name = null] = NAME_LABEL.exec(head) ?? DOTTED_LABEL.exec(head) ?? [];
-        return { name, hasSentenceMark: /[.!?…。！？]/.test(line) };
+        const label = FILM_SCENE.test(head) ? null : (NAME_LABEL.exec(head) ?? DOTTED_LABEL.exec(head));
+        const [, name = null] = label ?? [];
+        return { name, text: line };
       })
       .filter(({ name }, index) => name !== null || index === 0),
   );
@@ -85,7 +88,7 @@ function findPassages(lines: readonly Line[]): Array<readonly Line[]> {
     [score, best] = [0, 0];
   }
   return passages.filter(
-    (passage) => passage.filter(({ hasSentenceMark }) => hasSentenceMark).length > passage.length / 2,
+    (passage) => passage.filter(({ text }) => /[.!?…。！？]/.test(text)).length > passage.length / 2,
   );
 }
 
