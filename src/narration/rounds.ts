@@ -60,7 +60,7 @@ export class NarrationRounds {
   }
 
   /** Resolves after the next round of this process, after `maxMs`, or when the signal aborts. */
-  waitForRound(narrationId: string, maxMs: number, signal: AbortSignal): Promise<void> {
+  waitForRound(narrationId: string, maxMs: number, signal: AbortSignal): Promise<unknown> {
     return this.#changes.wait(narrationId, maxMs, signal);
   }
 

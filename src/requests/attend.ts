@@ -18,8 +18,10 @@ import { isOver } from "./job.ts";
 import { parseNote } from "./note.ts";
 import { getIdempotencyKey, getIds } from "./stored-input.ts";
 
-/** While this process drives the row, its changes are announced; otherwise they are seen only by reading. */
-const READ_OWN_MS = 1000;
+/** How often a call looks while this process drives the row, whose changes are announced. It reads the row less often. */
+const LOOK_OWN_MS = 1000;
+const READ_OWN_MS = 5000;
+/** The changes of a row that another process drives are seen only by reading. */
 const READ_OTHER_MS = 150;
 /** A client that has cancelled a call repeats it within this time, or not at all. */
 const REPEATED_WITHIN_MS = 3_600_000;
@@ -111,7 +113,9 @@ export class Attendance {
   }
 
   async #read(first: RequestRow, { call, wishId, isDone, mustDrive }: AttendOptions): Promise<RequestRow> {
-    const { ledger, log } = this.#deps;
+    const { ledger, log, clock } = this.#deps;
+    let readAtMs = clock.steadyMs();
+    let hasChanged = true;
     let row = first;
     let before = first;
     let told = "";
@@ -120,7 +124,10 @@ export class Attendance {
       try {
         const unwritten = this.#driver.findUnwritten(first.id);
         if (unwritten !== null) row = unwritten;
-        else if (!isFirst) row = (await ledger.database.run((db) => readRequest(db, first.id))) ?? row;
+        else if (!isFirst && (hasChanged || clock.steadyMs() - readAtMs >= READ_OWN_MS)) {
+          row = (await ledger.database.run((db) => readRequest(db, first.id))) ?? row;
+          readAtMs = clock.steadyMs();
+        }
         if (await isDone(row)) return row;
         const isUnsent = row.task_id === null && row.maybe === 0;
         if (call.handle !== undefined && wishId !== null && isUnsent && !(await hasWish(ledger, wishId)))
@@ -144,8 +151,10 @@ export class Attendance {
       if (seen !== told) call.onProgress(sentence);
       told = seen;
       if (call.deadline.isOver) return row;
-      const pauseMs = this.#driver.isDriving(row.id) ? READ_OWN_MS : READ_OTHER_MS;
-      await this.#driver.waitForChange(row.id, Math.min(pauseMs, call.deadline.leftMs), call.signal);
+      const isOwn = this.#driver.isDriving(row.id);
+      const pauseMs = Math.min(isOwn ? LOOK_OWN_MS : READ_OTHER_MS, call.deadline.leftMs);
+      const isAnnounced = await this.#driver.waitForChange(row.id, pauseMs, call.signal);
+      hasChanged = isAnnounced || !isOwn || !this.#driver.isDriving(row.id) || call.deadline.isOver;
     }
   }
 }

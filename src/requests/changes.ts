@@ -13,8 +13,8 @@ export class Changes {
     for (const wait of this.#waits.get(id) ?? []) wait.abort("changed");
   }
 
-  /** Resolves at the next change of `id`, after `maxMs`, or when the signal aborts. */
-  async wait(id: string, maxMs: number, signal: AbortSignal): Promise<void> {
+  /** Resolves at the next change of `id`, after `maxMs`, or when the signal aborts. Returns whether it has changed. */
+  async wait(id: string, maxMs: number, signal: AbortSignal): Promise<boolean> {
     const change = new AbortController();
     const waits = this.#waits.get(id) ?? new Set();
     this.#waits.set(id, waits.add(change));
@@ -23,5 +23,6 @@ export class Changes {
       .catch(() => undefined);
     waits.delete(change);
     if (waits.size === 0) this.#waits.delete(id);
+    return change.signal.aborted;
   }
 }

@@ -155,7 +155,7 @@ export class RequestDriver {
   }
 
   /** Resolves at the next change that this process makes of a request (`null`: of any), or after a time. */
-  waitForChange(requestId: string | null, maxMs: number, signal: AbortSignal): Promise<void> {
+  waitForChange(requestId: string | null, maxMs: number, signal: AbortSignal): Promise<boolean> {
     return this.#changes.wait(requestId ?? ANY_REQUEST, maxMs, signal);
   }
 
