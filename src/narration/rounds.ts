@@ -60,7 +60,7 @@ export class NarrationRounds {
   }
 
   /** Resolves after the next round of this process, after `maxMs`, or when the signal aborts. */
-  waitForRound(narrationId: string, maxMs: number, signal: AbortSignal): Promise<unknown> {
+  waitForRound(narrationId: string, maxMs: number, signal: AbortSignal): Promise<void> {
     return this.#changes.wait(narrationId, maxMs, signal);
   }
 
@@ -122,7 +122,7 @@ export class NarrationRounds {
 
   async #waitForChange(loop: Loop): Promise<void> {
     const signal = AbortSignal.any([this.#closing.signal, loop.wakeUp.signal]);
-    await this.#deps.driver.waitForChange(null, ROUND_MS, signal);
+    await this.#deps.driver.waitForAnyChange(ROUND_MS, signal);
     await this.#sleep(MIN_ROUND_MS, signal);
   }
 

@@ -12,6 +12,7 @@ import { fromStoredError, parseRequestError } from "../ledger/stored-error.ts";
 import { endWish, hasWish } from "../ledger/wishes.ts";
 import { describeActivity, explainActivity, UNANSWERED_AFTER_MS } from "./activity.ts";
 import type { CallWithDeadline } from "./call.ts";
+import type { Watch } from "./changes.ts";
 import type { RequestDeps } from "./deps.ts";
 import type { RequestDriver } from "./driver.ts";
 import { isOver } from "./job.ts";
@@ -73,16 +74,18 @@ export class Attendance {
     const release = this.#driver.keepLeases();
     const wait = { requestId: row.id, sinceMs: this.#deps.clock.steadyMs() };
     if (call.handle === undefined) this.#waits.add(wait);
+    const changes = this.#driver.watchChanges(row.id);
     let last = row;
     let hasFailed = false;
     try {
-      last = await this.#read(row, options);
+      last = await this.#read(row, options, changes);
       return last;
     } catch (error) {
       hasFailed = isAway(error);
       throw error;
     } finally {
       release();
+      changes.close();
       this.#waits.delete(wait);
       const isCancelled = call.signal.aborted && isCancelledByCaller(call.signal.reason);
       if (isCancelled) this.#driver.doubt(row.id);
@@ -112,7 +115,11 @@ export class Attendance {
     if (isWithdrawn) this.#driver.wake();
   }
 
-  async #read(first: RequestRow, { call, wishId, isDone, mustDrive }: AttendOptions): Promise<RequestRow> {
+  async #read(
+    first: RequestRow,
+    { call, wishId, isDone, mustDrive }: AttendOptions,
+    changes: Watch,
+  ): Promise<RequestRow> {
     const { ledger, log, clock } = this.#deps;
     let readAtMs = clock.steadyMs();
     let hasChanged = true;
@@ -153,7 +160,7 @@ export class Attendance {
       if (call.deadline.isOver) return row;
       const isOwn = this.#driver.isDriving(row.id);
       const pauseMs = Math.min(isOwn ? LOOK_OWN_MS : READ_OTHER_MS, call.deadline.leftMs);
-      const isAnnounced = await this.#driver.waitForChange(row.id, pauseMs, call.signal);
+      const isAnnounced = await changes.wait(pauseMs, call.signal);
       hasChanged = isAnnounced || !isOwn || !this.#driver.isDriving(row.id) || call.deadline.isOver;
     }
   }

@@ -16,7 +16,7 @@ import {
 import type { RequestRow } from "../ledger/schema.ts";
 import { toStoredError } from "../ledger/stored-error.ts";
 import type { Activity } from "./activity.ts";
-import { Changes } from "./changes.ts";
+import { Changes, type Watch } from "./changes.ts";
 import type { RequestDeps } from "./deps.ts";
 import type { Job, StepDeps } from "./job.ts";
 import { saveAudioOf } from "./save-step.ts";
@@ -154,9 +154,14 @@ export class RequestDriver {
     };
   }
 
-  /** Resolves at the next change that this process makes of a request (`null`: of any), or after a time. */
-  waitForChange(requestId: string | null, maxMs: number, signal: AbortSignal): Promise<boolean> {
-    return this.#changes.wait(requestId ?? ANY_REQUEST, maxMs, signal);
+  /** Notices the changes that this process makes of a request. */
+  watchChanges(requestId: string): Watch {
+    return this.#changes.watch(requestId);
+  }
+
+  /** Resolves at the next change that this process makes of any request, or after a time. */
+  waitForAnyChange(maxMs: number, signal: AbortSignal): Promise<void> {
+    return this.#changes.wait(ANY_REQUEST, maxMs, signal);
   }
 
   /**
