@@ -1,6 +1,6 @@
 /** Makes the companions of a narration's file: captions, and a chapter file for players. */
-import { buildChaptersJson, makeCaptions } from "../audio/captions/captions.ts";
-import type { JoinedAudio, JoinPart, JoinRequest } from "../audio/join-request.ts";
+import { buildChaptersJson, type CaptionedPart, makeCaptions } from "../audio/captions/captions.ts";
+import type { JoinedAudio, JoinPart, JoinRequest, Span } from "../audio/join-request.ts";
 import type { CaptionFiles } from "../config/settings.ts";
 import { estimateSeconds } from "../contract/estimate.ts";
 import { appendToStem } from "../files/file-name.ts";
@@ -15,6 +15,17 @@ export interface SpokenPart {
   readonly source: JoinPart;
   readonly planned: StoredPart;
 }
+
+/** Builds what captions of a part are made of. */
+export const buildCaptionedPart = (
+  { source, planned: { text, speaker } }: SpokenPart,
+  span: Span,
+): CaptionedPart => ({
+  ...source,
+  span,
+  speaker,
+  sentences: splitSentences(text).map((sentence) => ({ text: sentence, weight: estimateSeconds(sentence) })),
+});
 
 /**
  * Saves the captions under the name of the audio, and also `NAME.chapters.json` if there are chapters. If captions are
@@ -31,15 +42,9 @@ export async function saveCompanions(
   joined: JoinedAudio,
   leadSeconds: readonly number[],
 ): Promise<Array<Pick<FileRow, "kind" | "path" | "size_bytes" | "sha256">>> {
-  const parts = spoken.map(({ source, planned: { text, speaker } }, index) => ({
-    ...source,
-    span: joined.parts[index] ?? { startSeconds: 0, endSeconds: 0 },
-    speaker,
+  const parts = spoken.map((part, index) => ({
+    ...buildCaptionedPart(part, joined.parts[index] ?? { startSeconds: 0, endSeconds: 0 }),
     leadSeconds: leadSeconds[index],
-    sentences: splitSentences(text).map((sentence) => ({
-      text: sentence,
-      weight: estimateSeconds(sentence),
-    })),
   }));
   const captions = await makeCaptions({ format, parts, signal });
   const save = async (kind: FileRow["kind"], words: string, extension: string, text: string) => {

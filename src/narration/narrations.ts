@@ -14,6 +14,7 @@ import {
 } from "../ledger/narration-rows.ts";
 import {
   cancelWish,
+  noteHeardPart,
   noteTold,
   renameNarration,
   stopNarration,
@@ -45,11 +46,12 @@ import { NarrationJoiner } from "./narration-joiner.ts";
 import { describeProgress } from "./narration-messages.ts";
 import { buildNarrationView, type NarrationView, type ViewedNarration } from "./narration-view.ts";
 import { derivePartStates, isFileComplete } from "./part-status.ts";
-import { applyRetakes, isQuoteOnlyRetake, type Retake } from "./parts.ts";
+import { findAudibleParts, type PartTime, PartTimes } from "./part-times.ts";
+import { applyRetakes, getPlannedPart, isQuoteOnlyRetake, type Retake } from "./parts.ts";
 import { PlanDocuments } from "./plan-documents.ts";
 import { listPlannedFiles } from "./planned-files.ts";
 import { toRemarks } from "./planning/remark.ts";
-import type { StoredPlan } from "./planning/stored-plan.ts";
+import { getPlanFormat, type StoredPlan } from "./planning/stored-plan.ts";
 import { isLedgerAway } from "./round.ts";
 import { NarrationRounds } from "./rounds.ts";
 
@@ -70,6 +72,13 @@ export interface NarrateChanges {
    */
   readonly mayReplace: boolean;
   readonly fileName: string | null;
+}
+
+/** A narration with its parts, and when they are heard. */
+export interface PartsView {
+  readonly view: NarrationView;
+  readonly viewed: ViewedNarration;
+  readonly times: readonly PartTime[];
 }
 
 /** What tools use of the operations. */
@@ -93,12 +102,14 @@ export class NarrationOperations {
   readonly #deps: NarrationDeps;
   readonly #rounds: NarrationRounds;
   readonly #joiner: NarrationJoiner;
+  readonly #times: PartTimes;
 
   constructor(depsWithoutPlans: Omit<NarrationDeps, "plans">) {
     const deps = { ...depsWithoutPlans, plans: new PlanDocuments(depsWithoutPlans.ledger.database) };
     this.#deps = deps;
     this.#rounds = new NarrationRounds(deps);
     this.#joiner = new NarrationJoiner(deps, new AbortController().signal);
+    this.#times = new PartTimes(deps);
   }
 
   /**
@@ -171,6 +182,43 @@ export class NarrationOperations {
     const { plan } = await loadNarrationById(this.#deps, narrationId);
     const viewed = this.#toViewed(await this.#read(narrationId), plan);
     return { view: await this.#buildView(viewed), viewed };
+  }
+
+  /**
+   * Reports each part of a narration with its times.
+   *
+   * @param heardPart the position of the part that the caller listens to, so that parts from there on are made first
+   * @throws AudioError `not_found`
+   */
+  async lookAtParts(narrationId: string, heardPart: number | null): Promise<PartsView> {
+    const { view, viewed } = await this.look(narrationId);
+    const { narration, parts } = viewed;
+    const isNews = heardPart !== null && heardPart < parts.length && heardPart !== narration.heard_part;
+    if (isNews && narration.status === "running")
+      await noteHeardPart(this.#deps.ledger, narrationId, heardPart);
+    return { view, viewed, times: await this.#times.compute(viewed, view.seconds.left !== null) };
+  }
+
+  /**
+   * Makes the captions of a saved part, as WebVTT whose times begin with the part.
+   *
+   * @throws AudioError `not_found`
+   */
+  async makePartCaptions(narrationId: string, number: number): Promise<string> {
+    const { viewed } = await this.look(narrationId);
+    const { plan, states } = viewed;
+    const state = states[number - 1];
+    const audible = await findAudibleParts(this.#deps, plan, state === undefined ? [] : [state]);
+    const part = audible.get(number - 1);
+    if (part === undefined) throw new AudioError("not_found", "The narration has no such part here.");
+    const endSeconds = part.source.durationSeconds;
+    const [{ makeCaptions }, { buildCaptionedPart }] = await Promise.all([
+      import("../audio/captions/captions.ts"),
+      import("./companions.ts"),
+    ]);
+    const spoken = { source: part.source, planned: getPlannedPart(plan, number - 1) };
+    const captioned = buildCaptionedPart(spoken, { startSeconds: 0, endSeconds });
+    return (await makeCaptions({ format: getPlanFormat(plan), parts: [captioned] })).vtt;
   }
 
   /**

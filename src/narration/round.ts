@@ -1,6 +1,6 @@
 /**
- * One round of a narration: reads its rows, fetches what is paid for, begins the next missing part in reading order,
- * joins each file whose parts are there, and ends when nothing is left or nothing is wanted.
+ * One round of a narration: reads its rows, fetches what is paid for, begins the next missing part in the order of
+ * hearing, joins each file whose parts are there, and ends when nothing is left or nothing is wanted.
  */
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { AudioError } from "../errors.ts";
@@ -260,11 +260,17 @@ export class NarrationRound {
     return true;
   }
 
-  /** Chooses the part that begins next: one that was sent without an answer, else the first missing one. */
+  /**
+   * Chooses the part that begins next: one that was sent without an answer, else the first missing one from the part on
+   * that is heard, else the first missing one.
+   */
   async #chooseNext(narration: NarrationRow, active: ReadonlySet<string>): Promise<PartRow | undefined> {
-    const find = (...statuses: readonly PartStatus[]): PartRow | undefined =>
-      this.#states.find(({ part, status }) => statuses.includes(status) && !active.has(part.fingerprint))
-        ?.part;
+    const find = (...statuses: readonly PartStatus[]): PartRow | undefined => {
+      const isNext = ({ part, status }: PartState): boolean =>
+        statuses.includes(status) && !active.has(part.fingerprint);
+      const heard = this.#states.slice(narration.heard_part);
+      return (heard.find(isNext) ?? this.#states.find(isNext))?.part;
+    };
     const unanswered = find("unanswered");
     if (unanswered !== undefined) return unanswered;
     if (this.#has("blocked") && this.#endedAtCreditError === this.#endedCount) return undefined;

@@ -1,0 +1,204 @@
+/** Plays a narration while it is made: its saved parts in reading order, as one sound that grows. */
+import { type Cue, parseCues, type TimedLabel } from "./captions.ts";
+import type { CompanionLists } from "./companion-lists.ts";
+import { getElement, makeElement, showStatus } from "./elements.ts";
+import { HostError } from "./host.ts";
+import type { PartRow } from "./parts-table.ts";
+import { readTextFile, readWholeFile } from "./pieces.ts";
+import type { Segment, SegmentReader } from "./segment-reader.ts";
+import { MIME_TYPES } from "./shown-result.ts";
+import type { SoundPlayer } from "./sound-player.ts";
+
+/** Limits of the pause between two looks at the parts, in seconds. */
+const [SHORTEST_PAUSE, LONGEST_PAUSE] = [1, 10];
+/** The stated length of the last part is rounded; its end must not be cut off. */
+const LAST_PART_MARGIN_SECONDS = 0.1;
+
+const formatWait = (seconds: number): string =>
+  seconds < 90 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
+
+export class RunningNarration implements SegmentReader {
+  readonly isGrowing = true;
+  readonly id: string;
+  readonly #player: SoundPlayer;
+  readonly #lists: CompanionLists;
+  /** The parts that are saved or to come, in reading order. */
+  #rows: readonly PartRow[] = [];
+  #failed: readonly number[] = [];
+  readonly #cues = new Map<number, readonly Cue[]>();
+  /** The number of the part that the player waits for. */
+  #awaited: number | null = null;
+  #change = Promise.withResolvers<void>();
+  #problem = "";
+  isOpen = false;
+
+  constructor(id: string, player: SoundPlayer, lists: CompanionLists) {
+    this.id = id;
+    this.#player = player;
+    this.#lists = lists;
+  }
+
+  /** The number of the part that is heard or waited for; null if nobody listens. */
+  get heardPart(): number | null {
+    if (this.#awaited !== null) return this.#awaited;
+    return this.#player.isPlaying ? (this.#findAt(this.#player.positionSeconds)?.number ?? null) : null;
+  }
+
+  get durationSeconds(): number {
+    const last = this.#rows.at(-1);
+    if (last === undefined) return 0;
+    // The length of a missing part is unknown; parts are about equally long.
+    return last.startSeconds + (last.seconds ?? last.startSeconds / Math.max(1, this.#rows.length - 1));
+  }
+
+  /**
+   * Takes in how the parts stand, and says what a listener should know.
+   *
+   * @param isComing whether missing parts are being made
+   * @returns seconds until the next look; null if nobody waits
+   */
+  update(rows: readonly PartRow[], isComing: boolean, sentence: string): number | null {
+    this.#rows = rows.filter(({ status }) => status === "saved" || (isComing && status !== "failed"));
+    this.#failed = rows.filter(({ status }) => status === "failed").map(({ number }) => number);
+    if (this.#rows.length === 0) return null;
+    this.#change.resolve();
+    this.#change = Promise.withResolvers();
+    if (isComing && !this.isOpen) {
+      this.isOpen = true;
+      getElement("#player").hidden = false;
+      void this.#player.open(this);
+    }
+    this.#player.updateTimes();
+    this.#showLabels();
+    const failed =
+      this.#failed.length === 0 ? "" : `Failed, so playing goes past it: part ${this.#failed.join(", ")}.`;
+    const words = [this.#problem, this.#describeWait(), failed, isComing ? sentence : ""];
+    showStatus(words.filter((each) => each !== "").join(" "));
+    return this.#computePause();
+  }
+
+  isThere(seconds: number): boolean {
+    return this.#findAt(seconds)?.status === "saved";
+  }
+
+  async readAt(seconds: number): Promise<Segment> {
+    const wanted = this.#findAt(seconds)?.number ?? 1;
+    for (;;) {
+      // A part that has failed meanwhile is passed over.
+      const row = this.#rows.find(({ number }) => number >= wanted);
+      this.#awaited = row === undefined || row.status === "saved" ? null : row.number;
+      if (row?.status === "saved") return await this.#load(row);
+      await this.#change.promise;
+    }
+  }
+
+  /** Shows the parts as buttons that jump. */
+  buildButton({ number, status, text }: PartRow): HTMLElement {
+    const jump = makeElement(
+      "button",
+      "",
+      makeElement("span", `${number} ${status}`),
+      makeElement("bdi", text),
+    );
+    jump.onclick = () => {
+      const row = this.#rows.find((each) => each.number >= number);
+      if (row !== undefined && this.isOpen) void this.#player.seek(row.startSeconds);
+      showStatus(this.#describeWait());
+    };
+    return makeElement("li", "", jump);
+  }
+
+  #findAt(seconds: number): PartRow | undefined {
+    return this.#rows.findLast(({ startSeconds }) => startSeconds <= seconds + 0.001) ?? this.#rows[0];
+  }
+
+  #describeWait(): string {
+    const row = this.#rows.find(({ number }) => number === this.#awaited);
+    if (row?.readySeconds == null || !this.#player.isLoading) return "";
+    return `Part ${row.number} is likely in about ${formatWait(row.readySeconds)}.`;
+  }
+
+  #computePause(): number | null {
+    const { isPlaying, isLoading, positionSeconds } = this.#player;
+    if (isLoading) return SHORTEST_PAUSE;
+    const missing = this.#rows.find(
+      ({ status, startSeconds }) => status !== "saved" && startSeconds > positionSeconds,
+    );
+    if (!isPlaying || missing === undefined) return null;
+    const pause = (missing.startSeconds - positionSeconds) / 3;
+    return Math.min(LONGEST_PAUSE, Math.max(SHORTEST_PAUSE, pause));
+  }
+
+  async #load(row: PartRow): Promise<Segment> {
+    const { number, taskId } = row;
+    try {
+      const { bytes, mimeType } = await readWholeFile(`audio://tasks/${encodeURIComponent(taskId)}/content`);
+      if (!Object.values(MIME_TYPES).includes(mimeType))
+        throw new HostError("in this format, only the joined file can be played.");
+      if (!this.#cues.has(number)) void this.#loadCues(number);
+      return this.#buildSegment(row, bytes, mimeType);
+    } catch (error) {
+      this.#problem = `Part ${number}: ${error instanceof HostError ? error.message : "it cannot be played."}`;
+      throw new HostError(this.#problem);
+    }
+  }
+
+  /** Builds a segment whose times follow those of its part, which move while parts before it are made. */
+  #buildSegment({ number, taskId }: PartRow, bytes: Uint8Array<ArrayBuffer>, mimeType: string): Segment {
+    const getRows = () => this.#rows;
+    let [start, length] = [0, 0];
+    const measure = (): void => {
+      const index = getRows().findIndex((row) => row.number === number);
+      const row = getRows()[index];
+      if (row === undefined) return;
+      start = row.startSeconds;
+      const end = getRows()[index + 1]?.startSeconds ?? start + (row.seconds ?? 0) + LAST_PART_MARGIN_SECONDS;
+      // Another take of the part has another length.
+      if (row.taskId === taskId) length = end - start;
+    };
+    return {
+      get startSeconds() {
+        measure();
+        return start;
+      },
+      get endSeconds() {
+        measure();
+        return start + length;
+      },
+      get isLast() {
+        return (getRows().at(-1)?.number ?? 0) <= number;
+      },
+      leadInSeconds: 0,
+      bytes,
+      mimeType,
+    };
+  }
+
+  async #loadCues(number: number): Promise<void> {
+    this.#cues.set(number, []);
+    this.#cues.set(
+      number,
+      parseCues(await readTextFile(`audio://narrations/${this.id}/parts/${number}/captions`)),
+    );
+    this.#showLabels();
+  }
+
+  #showLabels(): void {
+    if (!this.isOpen) return;
+    const cues = this.#rows.flatMap(({ number, startSeconds: start }) =>
+      (this.#cues.get(number) ?? []).map((cue) => ({
+        ...cue,
+        startSeconds: start + cue.startSeconds,
+        endSeconds: start + cue.endSeconds,
+      })),
+    );
+    const chapters = this.#rows.filter(
+      ({ chapter }, index) => chapter !== (this.#rows[index - 1]?.chapter ?? ""),
+    );
+    const labels = chapters.map(({ startSeconds, chapter }): TimedLabel => ({ startSeconds, text: chapter }));
+    this.#lists.set(
+      cues,
+      labels.filter(({ text }) => text !== ""),
+    );
+  }
+}
