@@ -3,11 +3,16 @@ import { buildChaptersJson, type CaptionedPart, makeCaptions } from "../audio/ca
 import type { JoinedAudio, JoinPart, JoinRequest, Span } from "../audio/join-request.ts";
 import type { CaptionFiles } from "../config/settings.ts";
 import { estimateSeconds } from "../contract/estimate.ts";
+import { AudioError } from "../errors.ts";
 import { appendToStem } from "../files/file-name.ts";
 import type { OutputFolder } from "../files/output-folder.ts";
 import { saveText } from "../files/save-text.ts";
 import type { FileRow } from "../ledger/schema.ts";
-import type { StoredPart } from "./planning/stored-plan.ts";
+import type { RequestDeps } from "../requests/deps.ts";
+import type { ViewedNarration } from "./narration-view.ts";
+import { findAudibleParts } from "./part-times.ts";
+import { getPlannedPart } from "./parts.ts";
+import { getPlanFormat, type StoredPart } from "./planning/stored-plan.ts";
 import { splitSentences } from "./text/cutting/sentences.ts";
 
 /** A part of a joined file. */
@@ -60,4 +65,24 @@ export async function saveCompanions(
     await save("captions", "", `.${main}`, captions[main]),
     ...(captionFiles === "both" ? [await save("srt", "", ".srt", captions.srt)] : []),
   ];
+}
+
+/**
+ * Makes the captions of one saved part, as WebVTT whose times begin with the part.
+ *
+ * @param number from 1
+ * @throws AudioError `not_found` if its audio is not on this machine
+ */
+export async function makePartCaptions(
+  deps: Pick<RequestDeps, "ledger" | "folder">,
+  { plan, states }: Pick<ViewedNarration, "plan" | "states">,
+  number: number,
+): Promise<string> {
+  const position = number - 1;
+  const part = (await findAudibleParts(deps, plan, states.slice(position, number))).get(position);
+  if (part === undefined) throw new AudioError("not_found", "The narration has no such part here.");
+  const spoken = { source: part.source, planned: getPlannedPart(plan, position) };
+  const span = { startSeconds: 0, endSeconds: part.source.durationSeconds };
+  const captioned = buildCaptionedPart(spoken, span);
+  return (await makeCaptions({ format: getPlanFormat(plan), parts: [captioned] })).vtt;
 }

@@ -29,6 +29,7 @@ import {
 import { buildPartRequest } from "./parts.ts";
 import { listPlannedFiles, type PlannedFile } from "./planned-files.ts";
 import { type StoredPlan, UnreadablePlanError } from "./planning/stored-plan.ts";
+import { RunningPlaylist } from "./running-playlist.ts";
 
 /**
  * `lost`: another process drives the narration. `renewed`: a call has come, so that whatever was tried in vain may be
@@ -60,6 +61,7 @@ export class NarrationRound {
   readonly #files: readonly PlannedFile[];
   readonly #signal: AbortSignal;
   readonly #joiner: NarrationJoiner;
+  readonly #playlist: RunningPlaylist;
   #narration: NarrationRow | null = null;
   /** Whether something has changed that only reading all parts shows. */
   #mustReadAll = true;
@@ -91,6 +93,7 @@ export class NarrationRound {
     this.#files = listPlannedFiles(plan);
     this.#signal = signal;
     this.#joiner = new NarrationJoiner(deps, signal);
+    this.#playlist = new RunningPlaylist(deps, narrationId, plan, signal);
   }
 
   /** The narration as the newest round has read it. */
@@ -109,6 +112,7 @@ export class NarrationRound {
     if (this.#narration !== null && read.narration.revision !== this.#narration.revision) return "renewed";
     this.#takeIn(read, openFingerprints);
     if (await this.#fetchAccepted(read.narration)) return "now";
+    await this.#playlist.extend(read.narration, this.#states);
     const reason = await this.#findReasonToEnd(read);
     if (reason === null && (await this.#tryWholly(() => this.#beginNext(read.narration)))) return "now";
     const isOver = !this.#has("running", "waiting") && (reason !== null || !this.#isAnyOpen);
@@ -328,6 +332,7 @@ export class NarrationRound {
     // What ended before keeps its reason.
     const problem = isFinished ? null : narration.status === "running" ? failure : undefined;
     const status = isFinished ? "finished" : "stopped";
+    await this.#playlist.end();
     this.#deps.log.info(`narration ${this.#id} ends: ${status}, ${problem?.code ?? "as asked for"}`);
     return (await endNarration(ledger, this.#id, { status, problem, read: narration })) ? "over" : "now";
   }
