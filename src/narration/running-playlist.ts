@@ -3,7 +3,7 @@
  * playlist only grows. It is ended when the narration ends, and removed when somebody who has followed it from its
  * beginning can have heard it all.
  */
-import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { lstat, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import type { Clock } from "../clock.ts";
 import { appendToStem } from "../files/file-name.ts";
@@ -27,6 +27,11 @@ const MAX_SEGMENT_SECONDS = 10;
 const FEW_PARTS = 3;
 /** A playlist that nobody has ended or continued for so long is of a process that has died. */
 const ABANDONED_AFTER_MS = 24 * 60 * 60 * 1000;
+
+/** Disks round times. */
+const SWEEP_DELAY_MS = 2000;
+/** A playlist of days is smaller. */
+const MAX_PLAYLIST_BYTES = 4 * 1024 * 1024;
 
 const END = "#EXT-X-ENDLIST";
 const buildMark = (narrationId: string): string => `## ${narrationId}, while it is made`;
@@ -62,7 +67,8 @@ async function listPlaylists({ root }: Pick<OutputFolder, "root">): Promise<Foun
   const found = await Promise.all(
     names.map(async (name) => {
       const path = join(root, name);
-      const text = await readFile(path, "utf8").catch(() => "");
+      const size = (await lstat(path).catch(() => null))?.size ?? 0;
+      const text = size > MAX_PLAYLIST_BYTES ? "" : await readFile(path, "utf8").catch(() => "");
       const narrationId = MARK.exec(text)?.[1];
       return narrationId === undefined ? [] : [{ path, text, narrationId }];
     }),
@@ -140,7 +146,9 @@ export class RunningPlaylist {
 
   /** Adds the parts that are saved, in reading order. Passes over failed parts. */
   async extend(narration: NarrationRow, states: readonly PartState[]): Promise<void> {
-    if (this.#isOff || narration.status !== "running" || states[this.#next]?.status !== "saved") return;
+    const next = states[this.#next]?.status;
+    const isReady = next === "saved" || next === "failed" || next === "skipped";
+    if (this.#isOff || narration.status !== "running" || !isReady) return;
     try {
       if (this.#path === null) await this.#begin(states);
       if (!this.#isOff) await this.#addSaved(narration, states);
@@ -160,7 +168,7 @@ export class RunningPlaylist {
       if (own === undefined || own.text.includes(END)) return;
       await this.#replace(own.path, `${own.text}${END}\n`);
       const seconds = sumSegmentSeconds(own.text);
-      void clock.sleep(seconds * 1000, this.#signal).then(
+      void clock.sleep(seconds * 1000 + SWEEP_DELAY_MS, this.#signal).then(
         () => sweepPlaylists(folder, partsFolder, clock),
         () => undefined,
       );

@@ -14,6 +14,13 @@ const [SHORTEST_PAUSE, LONGEST_PAUSE] = [1, 10];
 /** The stated length of the last part is rounded; its end must not be cut off. */
 const LAST_PART_MARGIN_SECONDS = 0.1;
 
+/** A part that cannot be read is tried so many times. */
+const MAX_FAILURES = 3;
+const RETRY_MS = 1000;
+
+/** Thrown if no part of the narration can be played. */
+class FormatError extends HostError {}
+
 const formatWait = (seconds: number): string =>
   seconds < 90 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
 
@@ -22,14 +29,15 @@ export class RunningNarration implements SegmentReader {
   readonly id: string;
   readonly #player: SoundPlayer;
   readonly #lists: CompanionLists;
-  /** The parts that are saved or to come, in reading order. */
+  /** The parts that are saved or to come, in reading order, without those that cannot be read. */
   #rows: readonly PartRow[] = [];
   #failed: readonly number[] = [];
   readonly #cues = new Map<number, readonly Cue[]>();
   /** The number of the part that the player waits for. */
   #awaited: number | null = null;
   #change = Promise.withResolvers<void>();
-  #problem = "";
+  /** Why parts cannot be read, by task. */
+  readonly #unreadable = new Map<string, string>();
   isOpen = false;
 
   constructor(id: string, player: SoundPlayer, lists: CompanionLists) {
@@ -58,7 +66,11 @@ export class RunningNarration implements SegmentReader {
    * @returns seconds until the next look; null if nobody waits
    */
   update(rows: readonly PartRow[], isComing: boolean, sentence: string): number | null {
-    this.#rows = rows.filter(({ status }) => status === "saved" || (isComing && status !== "failed"));
+    this.#rows = rows.filter(
+      ({ status, taskId }) =>
+        (status === "saved" && !this.#unreadable.has(taskId)) ||
+        (isComing && !["saved", "failed"].includes(status)),
+    );
     this.#failed = rows.filter(({ status }) => status === "failed").map(({ number }) => number);
     if (this.#rows.length === 0) return null;
     this.#change.resolve();
@@ -72,7 +84,7 @@ export class RunningNarration implements SegmentReader {
     this.#showLabels();
     const failed =
       this.#failed.length === 0 ? "" : `Failed, so playing goes past it: part ${this.#failed.join(", ")}.`;
-    const words = [this.#problem, this.#describeWait(), failed, isComing ? sentence : ""];
+    const words = [...this.#unreadable.values(), this.#describeWait(), failed, isComing ? sentence : ""];
     showStatus(words.filter((each) => each !== "").join(" "));
     return this.#computePause();
   }
@@ -83,12 +95,28 @@ export class RunningNarration implements SegmentReader {
 
   async readAt(seconds: number): Promise<Segment> {
     const wanted = this.#findAt(seconds)?.number ?? 1;
+    let failureCount = 0;
     for (;;) {
       // A part that has failed meanwhile is passed over.
       const row = this.#rows.find(({ number }) => number >= wanted);
       this.#awaited = row === undefined || row.status === "saved" ? null : row.number;
-      if (row?.status === "saved") return await this.#load(row);
-      await this.#change.promise;
+      if (row?.status === "saved") {
+        const segment = await this.#load(row).catch(async (error: unknown) => {
+          if (error instanceof FormatError) throw error;
+          failureCount += 1;
+          const reason = error instanceof HostError ? error.message : "It cannot be read.";
+          // It may be on another machine, so that only the joined file has it.
+          if (failureCount < MAX_FAILURES) {
+            await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+            return null;
+          }
+          failureCount = 0;
+          this.#unreadable.set(row.taskId, `Playing goes past part ${row.number}: ${reason}`);
+          this.#rows = this.#rows.filter((each) => each !== row);
+          return null;
+        });
+        if (segment !== null) return segment;
+      } else await this.#change.promise;
     }
   }
 
@@ -131,16 +159,14 @@ export class RunningNarration implements SegmentReader {
 
   async #load(row: PartRow): Promise<Segment> {
     const { number, taskId } = row;
-    try {
-      const { bytes, mimeType } = await readWholeFile(`audio://tasks/${encodeURIComponent(taskId)}/content`);
-      if (!Object.values(MIME_TYPES).includes(mimeType))
-        throw new HostError("in this format, only the joined file can be played.");
-      if (!this.#cues.has(number)) void this.#loadCues(number);
-      return this.#buildSegment(row, bytes, mimeType);
-    } catch (error) {
-      this.#problem = `Part ${number}: ${error instanceof HostError ? error.message : "it cannot be played."}`;
-      throw new HostError(this.#problem);
+    const { bytes, mimeType } = await readWholeFile(`audio://tasks/${encodeURIComponent(taskId)}/content`);
+    if (!Object.values(MIME_TYPES).includes(mimeType)) {
+      const error = new FormatError("In this format, only the joined file can be played.");
+      this.#unreadable.set("", error.message);
+      throw error;
     }
+    if (!this.#cues.has(number)) void this.#loadCues(number);
+    return this.#buildSegment(row, bytes, mimeType);
   }
 
   /** Builds a segment whose times follow those of its part, which move while parts before it are made. */

@@ -51,6 +51,7 @@ const filesSchema = z.object({ status: z.string(), files: z.array(z.object({ pat
 export interface NarrationStage {
   readonly speech: StagedSpeech;
   readonly folders: TestFolders;
+  readonly service: { readonly baseUrl: string; readonly apiKey: string };
   /** Starts another server of the same account and ledger. */
   startServer(): Promise<ServerUnderTest>;
 }
@@ -71,6 +72,7 @@ export async function openStage({ onTestFinished }: TestContext): Promise<Narrat
   return {
     speech,
     folders,
+    service,
     startServer: async () => {
       const server = await startServer({}, service);
       onTestFinished(() => server.close());
