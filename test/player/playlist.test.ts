@@ -78,7 +78,8 @@ describe("the playlist of a narration", skipBecause(missing("ffmpeg")), () => {
     expect(ended.endsWith("#EXT-X-ENDLIST\n")).toBe(true);
     const [followed, joined] = [decodeFile(copy), decodeFile(file)];
     expect(followed.length).toBe(joined.length);
-    expect(followed.every((sample, index) => sample === joined[index])).toBe(true);
+    // The copy has 16 bits a sample.
+    expect(followed.every((sample, index) => Math.abs(sample - (joined[index] ?? 1)) < 1e-3)).toBe(true);
     const segments = await readSegments(path);
     const target = Number(/TARGETDURATION:(\d+)/.exec(ended)?.[1]);
     expect(Math.max(...segments.map(({ seconds }) => seconds))).toBeLessThanOrEqual(target);
