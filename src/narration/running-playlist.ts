@@ -21,8 +21,8 @@ import { getPlannedPart } from "./parts.ts";
 import { getPlanFormat, type StoredPlan } from "./planning/stored-plan.ts";
 
 const EXTENSION = ".m3u8";
-/** A player that has heard everything looks for more after at most this time. */
-const MAX_SEGMENT_SECONDS = 10;
+/** Limits of the length of a segment, which is a part, unless that comes out much longer than estimated. */
+const [SHORTEST_TARGET_SECONDS, LONGEST_TARGET_SECONDS] = [10, 150];
 /** A narration with at most so many missing parts is made before anybody needs a playlist. */
 const FEW_PARTS = 3;
 /** A playlist that nobody has ended or continued for so long is of a process that has died. */
@@ -38,12 +38,24 @@ const buildMark = (narrationId: string): string => `## ${narrationId}, while it 
 const MARK = /^## (nar_[0-9a-f]+), while it is made$/m;
 const SEGMENT = /^#EXTINF:([\d.]+),\n(.*\/(\d+)-\d+\.mp3)$/gm;
 
-const buildHead = (narrationId: string): string =>
+/**
+ * Chooses the length that no segment exceeds. Players that have heard everything look for more after that time, or half
+ * of it. Most begin with the third segment from the end, so segments are not shorter than parts.
+ */
+const chooseTargetSeconds = ({ parts }: StoredPlan): number => {
+  const lengths = parts.map(
+    ({ estimatedSeconds, pauseAfterSeconds }) => estimatedSeconds + pauseAfterSeconds,
+  );
+  const likely = Math.ceil(1.5 * lengths.reduce((longest, length) => Math.max(longest, length), 0));
+  return Math.min(LONGEST_TARGET_SECONDS, Math.max(SHORTEST_TARGET_SECONDS, likely));
+};
+
+const buildHead = (narrationId: string, plan: StoredPlan): string =>
   [
     "#EXTM3U",
     buildMark(narrationId),
     "#EXT-X-VERSION:3",
-    `#EXT-X-TARGETDURATION:${MAX_SEGMENT_SECONDS}`,
+    `#EXT-X-TARGETDURATION:${chooseTargetSeconds(plan)}`,
     "#EXT-X-PLAYLIST-TYPE:EVENT",
     "#EXT-X-START:TIME-OFFSET=0",
     "",
@@ -234,7 +246,7 @@ export class RunningPlaylist {
         pauseSeconds: previous?.source.pauseAfterSeconds ?? 0,
         startSeconds: getPlannedPart(this.#plan, position).startSeconds ?? 0,
         streamSeconds: sumSegmentSeconds(this.#text),
-        maxSegmentSeconds: MAX_SEGMENT_SECONDS,
+        maxSegmentSeconds: chooseTargetSeconds(this.#plan),
       },
       this.#signal,
     );
@@ -242,7 +254,7 @@ export class RunningPlaylist {
     const segmentFolder = buildSegmentFolder(partsFolder, this.#id);
     await partsFolder.ensureExists();
     await mkdir(segmentFolder, { mode: 0o700 }).catch(() => undefined);
-    if (this.#text === "") this.#text = buildHead(this.#id);
+    if (this.#text === "") this.#text = buildHead(this.#id, this.#plan);
     for (const [index, { bytes, seconds }] of segments.entries()) {
       const number = `${position + 1}`.padStart(5, "0");
       const path = join(segmentFolder, `${number}-${`${index + 1}`.padStart(2, "0")}.mp3`);

@@ -16,8 +16,8 @@ const computePauseSeconds = (reads: number): number => Math.min(2 + reads / 20, 
 /** The beginning of the status line of a running narration, as `src/narration/render-parts-table.ts` writes it. */
 const RUNNING_PREFIX = "running. ";
 
-/** Maximum number of polls; the longest task needs fewer. */
-const MAX_POLLS = 5000;
+/** Maximum number of polls; the longest task and a day of listening need fewer. */
+const MAX_POLLS = 50_000;
 
 /** Number of consecutive failures after which polling stops. */
 const MAX_FAILURES = 3;
@@ -63,7 +63,9 @@ async function showParts(
   const savedParts = parts.filter(({ status }) => status === "saved").length;
   showProgress(savedParts, parts.length);
   getElement("#parts").hidden = false;
-  const buttonsKey = parts.map(({ number, status, text }) => `${number} ${status} ${text}`).join("\n");
+  const buttonsKey = [id, ...parts.map(({ number, status, text }) => `${number} ${status} ${text}`)].join(
+    "\n",
+  );
   if (buttonsKey !== shownTable)
     getElement("#parts").replaceChildren(...parts.map((part) => running.buildButton(part)));
   shownTable = buttonsKey;
@@ -117,7 +119,7 @@ export async function pollUntilEnded(
             );
       if (pauseSeconds !== null) {
         failureCount = 0;
-        await waitSeconds(pauseSeconds);
+        await Promise.race([waitSeconds(pauseSeconds), running.beginsToWait]);
         continue;
       }
       if (!isWanted()) return;

@@ -32,10 +32,14 @@ export class RunningNarration implements SegmentReader {
   /** The parts that are saved or to come, in reading order, without those that cannot be read. */
   #rows: readonly PartRow[] = [];
   #failed: readonly number[] = [];
-  readonly #cues = new Map<number, readonly Cue[]>();
+  /** Captions by task, from the beginning of its part. */
+  readonly #cues = new Map<string, readonly Cue[]>();
   /** The number of the part that the player waits for. */
   #awaited: number | null = null;
   #change = Promise.withResolvers<void>();
+  /** Resolves when the player begins to wait for a part. */
+  #wait = Promise.withResolvers<void>();
+  #readCount = 0;
   /** Why parts cannot be read, by task. */
   readonly #unreadable = new Map<string, string>();
   isOpen = false;
@@ -50,6 +54,11 @@ export class RunningNarration implements SegmentReader {
   get heardPart(): number | null {
     if (this.#awaited !== null) return this.#awaited;
     return this.#player.isPlaying ? (this.#findAt(this.#player.positionSeconds)?.number ?? null) : null;
+  }
+
+  /** Resolves when a part is waited for that was not waited for before, so that the parts are looked at again. */
+  get beginsToWait(): Promise<void> {
+    return this.#wait.promise;
   }
 
   get durationSeconds(): number {
@@ -96,7 +105,15 @@ export class RunningNarration implements SegmentReader {
   async readAt(seconds: number): Promise<Segment> {
     const wanted = this.#findAt(seconds)?.number ?? 1;
     let failureCount = 0;
+    this.#readCount += 1;
+    const countAtStart = this.#readCount;
+    if (!this.isThere(seconds)) {
+      this.#wait.resolve();
+      this.#wait = Promise.withResolvers();
+    }
     for (;;) {
+      // Nobody waits for an earlier reading any more.
+      if (countAtStart !== this.#readCount) return await new Promise(() => undefined);
       // A part that has failed meanwhile is passed over.
       const row = this.#rows.find(({ number }) => number >= wanted);
       this.#awaited = row === undefined || row.status === "saved" ? null : row.number;
@@ -131,7 +148,8 @@ export class RunningNarration implements SegmentReader {
     jump.onclick = () => {
       const row = this.#rows.find((each) => each.number >= number);
       if (row !== undefined && this.isOpen) void this.#player.seek(row.startSeconds);
-      showStatus(this.#describeWait());
+      const wait = this.#describeWait();
+      if (wait !== "") showStatus(wait);
     };
     return makeElement("li", "", jump);
   }
@@ -158,14 +176,14 @@ export class RunningNarration implements SegmentReader {
   }
 
   async #load(row: PartRow): Promise<Segment> {
-    const { number, taskId } = row;
+    const { taskId } = row;
     const { bytes, mimeType } = await readWholeFile(`audio://tasks/${encodeURIComponent(taskId)}/content`);
     if (!Object.values(MIME_TYPES).includes(mimeType)) {
       const error = new FormatError("In this format, only the joined file can be played.");
       this.#unreadable.set("", error.message);
       throw error;
     }
-    if (!this.#cues.has(number)) void this.#loadCues(number);
+    if (!this.#cues.has(taskId)) void this.#loadCues(row);
     return this.#buildSegment(row, bytes, mimeType);
   }
 
@@ -200,19 +218,17 @@ export class RunningNarration implements SegmentReader {
     };
   }
 
-  async #loadCues(number: number): Promise<void> {
-    this.#cues.set(number, []);
-    this.#cues.set(
-      number,
-      parseCues(await readTextFile(`audio://narrations/${this.id}/parts/${number}/captions`)),
-    );
+  async #loadCues({ number, taskId }: PartRow): Promise<void> {
+    this.#cues.set(taskId, []);
+    const captions = await readTextFile(`audio://narrations/${this.id}/parts/${number}/captions`);
+    this.#cues.set(taskId, parseCues(captions));
     this.#showLabels();
   }
 
   #showLabels(): void {
     if (!this.isOpen) return;
-    const cues = this.#rows.flatMap(({ number, startSeconds: start }) =>
-      (this.#cues.get(number) ?? []).map((cue) => ({
+    const cues = this.#rows.flatMap(({ taskId, startSeconds: start }) =>
+      (this.#cues.get(taskId) ?? []).map((cue) => ({
         ...cue,
         startSeconds: start + cue.startSeconds,
         endSeconds: start + cue.endSeconds,

@@ -173,6 +173,31 @@ describeWithBrowser("a narration that is being made", () => {
     expect(stage.speech.prompts).toHaveLength(9);
   });
 
+  it("plays at another speed, and goes back to what was heard", async (test) => {
+    const stage = await openStage(test);
+    const server = await stage.startServer();
+    stage.speech.held = /Turn 4\./;
+    const { result, id } = await beginDialogue(server, 4);
+    const { player, result: show, faults } = await open(test, server);
+    await show(result);
+    await playButton(player).click();
+    await startsSounding(player);
+    await player.getByLabel("Speed").selectOption("2");
+    await messageOf(player)
+      .getByText(/Part 4 is likely/)
+      .waitFor();
+    await player
+      .getByRole("list", { name: "Parts" })
+      .getByRole("button", { name: /Turn 1/ })
+      .click();
+    await expect.poll(() => positionOf(player)).toBeLessThan(2);
+    stage.speech.held = /^$/;
+    await waitForEnd(server, id);
+    const rows = await readRows(server, id);
+    await hears(player, (rows.at(-1)?.startSeconds ?? 0) + 1);
+    expect(faults).toEqual([]);
+  });
+
   it("keeps what is heard playable when it is stopped", async (test) => {
     const stage = await openStage(test);
     const server = await stage.startServer();
