@@ -27,11 +27,11 @@ export const RESOURCE_TEMPLATES: ResourceTemplateType[] = [
       "The saved audio of a task in the ledger, up to 7 MiB; with offset or length a piece of it, of at most 512 KiB. Also readable by its file:// address.",
   },
   {
-    uriTemplate: "audio://narrations/{narration_id}{?heard}",
+    uriTemplate: "audio://narrations/{narration_id}",
     name: "narration-parts",
     title: "Parts of a narration",
     description:
-      "How each part of a narration stands: task, take, credits, seconds, when it begins, in how many seconds a missing one is likely, and how its text begins. heard is the number of the part that is listened to: missing parts from there on are made first. Captions of a saved part: …/parts/{n}/captions.",
+      "How each part of a narration stands: task, take, credits, seconds, when it begins, when a missing one is likely, and how its text begins. With ?heard={n}, missing parts from n on are made first. Captions of a saved part are at …/parts/{n}/captions.",
 
     mimeType: "text/markdown",
   },

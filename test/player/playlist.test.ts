@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { describe, expect, it, type TestContext } from "vitest";
 import { BIN, FAST, NODE, NODE_FLAGS } from "../support/bin-under-test.ts";
 import { killHard } from "../support/processes.ts";
@@ -18,7 +19,7 @@ import {
 } from "./narration-stage.ts";
 import { decodeFile } from "./recording.ts";
 
-const HLS = join(import.meta.dirname, "..", "..", "node_modules", "hls.js", "dist", "hls.light.min.js");
+const HLS = fileURLToPath(import.meta.resolve("hls.js/dist/hls.light.min.js"));
 
 async function findPlaylists({ folders }: NarrationStage): Promise<string[]> {
   return (await folders.outputNames())

@@ -149,7 +149,8 @@ describeWithBrowser("a narration that is being made", () => {
     const server = await stage.startServer();
     stage.speech.held = /Turn [2-9]\./;
     const { result, id } = await beginDialogue(server, 9);
-    const { player, result: show, hostRequests } = await open(test, server);
+    // The wish reaches the process that makes the parts from another one.
+    const { player, result: show, hostRequests } = await open(test, await stage.startServer());
     await show(result);
     await waitForSaved(server, id, 1);
     await playButton(player).click();
@@ -166,9 +167,10 @@ describeWithBrowser("a narration that is being made", () => {
       .toBe(true);
     stage.speech.held = /^$/;
     await startsSounding(player);
-    const order = stage.speech.prompts.map((prompt) => Number(/Turn (\d)/.exec(prompt)?.[1]));
-    expect(order.indexOf(8)).toBeLessThan(order.indexOf(5));
     expect((await waitForEnd(server, id)).status).toBe("finished");
+    const order = stage.speech.prompts.map((prompt) => Number(/Turn (\d)/.exec(prompt)?.[1]));
+    // Two parts run and one waits when the jump comes.
+    expect(order.slice(4, 6)).toContain(8);
     // Each part was asked for once.
     expect(stage.speech.prompts).toHaveLength(9);
   });
