@@ -1,7 +1,8 @@
 /** Computes when the parts of a narration are heard: exactly if their audio is here, otherwise by estimates. */
+
 import type { JoinPart, Span } from "../audio/join-request.ts";
 import { DamagedPartError, PartsDifferError } from "../audio/part-errors.ts";
-import { findNewestExisting } from "../files/newest-existing.ts";
+import { isThere } from "../files/saved-file.ts";
 import { listFiles } from "../ledger/request-rows.ts";
 import type { RequestDeps } from "../requests/deps.ts";
 import { toSavedFile } from "../requests/saved-audio.ts";
@@ -48,8 +49,8 @@ export async function findAudibleParts(
   const found = await Promise.all(
     saved.map(async ({ part, task }) => {
       const files = byOwner.get(task?.id ?? "") ?? [];
-      const path = await findNewestExisting(files.map(toSavedFile).reverse(), folder.root);
-      const file = files.find((row) => row.path === path);
+      const areThere = await Promise.all(files.map((row) => isThere(toSavedFile(row), folder.root)));
+      const file = files.find((_, index) => areThere[index]);
       if (file === undefined) return [];
       const { pauseAfterSeconds, startSeconds } = getPlannedPart(plan, part.position);
       const source = {
