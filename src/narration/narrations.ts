@@ -46,7 +46,7 @@ import { NarrationJoiner } from "./narration-joiner.ts";
 import { describeProgress } from "./narration-messages.ts";
 import { buildNarrationView, type NarrationView, type ViewedNarration } from "./narration-view.ts";
 import { derivePartStates, isFileComplete } from "./part-status.ts";
-import { type PartTime, PartTimes } from "./part-times.ts";
+import { type PartsView, PartTimes } from "./part-times.ts";
 import { applyRetakes, isQuoteOnlyRetake, type Retake } from "./parts.ts";
 import { PlanDocuments } from "./plan-documents.ts";
 import { listPlannedFiles } from "./planned-files.ts";
@@ -73,13 +73,6 @@ export interface NarrateChanges {
    */
   readonly mayReplace: boolean;
   readonly fileName: string | null;
-}
-
-/** A narration with its parts, and when they are heard. */
-export interface PartsView {
-  readonly view: NarrationView;
-  readonly viewed: ViewedNarration;
-  readonly times: readonly PartTime[];
 }
 
 /** What tools use of the operations. */

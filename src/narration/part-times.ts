@@ -6,7 +6,7 @@ import { isThere } from "../files/saved-file.ts";
 import { listFiles } from "../ledger/request-rows.ts";
 import type { RequestDeps } from "../requests/deps.ts";
 import { toSavedFile } from "../requests/saved-audio.ts";
-import { estimateSecondsLeft, type ViewedNarration } from "./narration-view.ts";
+import { estimateSecondsLeft, type NarrationView, type ViewedNarration } from "./narration-view.ts";
 import type { PartState } from "./part-status.ts";
 import { getPlannedPart } from "./parts.ts";
 import { getPlanFormat, type StoredPlan } from "./planning/stored-plan.ts";
@@ -18,6 +18,13 @@ export interface PartTime {
   readonly isEstimate: boolean;
   /** Seconds until the part is likely to be saved; `null` if it is saved, or nobody can say. */
   readonly readySeconds: number | null;
+}
+
+/** A narration with its parts, and when they are heard. */
+export interface PartsView {
+  readonly view: NarrationView;
+  readonly viewed: ViewedNarration;
+  readonly times: readonly PartTime[];
 }
 
 /** A saved part whose audio is on this machine. */

@@ -2,8 +2,7 @@
 import { takeFirstCodePoints } from "../contract/unicode.ts";
 import { describeNarration } from "./narration-messages.ts";
 import { type ShownPartStatus, toShownStatus } from "./narration-view.ts";
-import type { PartsView } from "./narrations.ts";
-import type { PartTime } from "./part-times.ts";
+import type { PartsView, PartTime } from "./part-times.ts";
 
 const EXCERPT_CODE_POINTS = 60;
 
