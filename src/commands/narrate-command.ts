@@ -8,6 +8,7 @@ import type { NarrationView } from "../narration/narration-view.ts";
 import type { NarrateChanges, Narrations } from "../narration/narrations.ts";
 import { formatChapterList } from "../narration/plan-messages.ts";
 import { formatDuration } from "../narration/quantity-words.ts";
+import type { Call } from "../requests/call.ts";
 import { REMEDIES } from "../server/remedies.ts";
 import { toStructured } from "../tools/narrate.ts";
 import {
@@ -148,7 +149,9 @@ async function runNarration(
   const line = new ProgressLine(process.stderr);
   try {
     // Wait without a limit, because the command ends only when the narration ends.
-    const call = { signal, waitMs: MAX_TIMER_MS, onProgress: (words: string) => line.show(words) };
+    const onProgress: Call["onProgress"] = (words, _, staysTrue) =>
+      staysTrue === true ? line.keep(words) : line.show(words);
+    const call = { signal, waitMs: MAX_TIMER_MS, onProgress };
     return await narrations.narrate(source, { ...changes, takesAnyLimit: true }, call);
   } catch (error) {
     if (!signal.aborted) throw error;

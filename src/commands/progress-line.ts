@@ -57,6 +57,14 @@ export class ProgressLine {
     this.#lineCount = lines.length;
   }
 
+  /** Writes words that stay above the line. */
+  keep(words: string): void {
+    this.end();
+    this.#screen.write(`${escapeForTerminal(words)}\n`);
+    this.#lineCount = 0;
+    this.#shown = "";
+  }
+
   /** Ends the line, which stays on the screen. */
   end(): void {
     if (this.#lineCount > 0) this.#screen.write("\n");

@@ -151,6 +151,7 @@ const buildStart = ({ run }: NarrationRow): Partial<NarrationRow> => ({
   status: "running",
   run: run + 1,
   problem: null,
+  heard_part: 0,
 });
 
 /** Forgets why nobody works on the requests of parts, unless somebody does. */
@@ -179,6 +180,17 @@ export const renameNarration = (ledger: Ledger, id: string, fileName: string): P
       .updateTable("agm_narration")
       .set({ file_name: fileName, revision: sql<number>`revision + 1` })
       .where("id", "=", id)
+      .execute(),
+  );
+
+/** Notes which part of a running narration is heard. It changes only the order in which parts are made. */
+export const noteHeardPart = (ledger: Ledger, id: string, position: number): Promise<unknown> =>
+  ledger.database.run((db) =>
+    db
+      .updateTable("agm_narration")
+      .set({ heard_part: position })
+      .where("id", "=", id)
+      .where("status", "=", "running")
       .execute(),
   );
 

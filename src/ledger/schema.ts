@@ -11,7 +11,7 @@ import { OUTPUT_FORMATS, SAMPLE_RATES } from "../contract/audio-format.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 
 /** Grows with every change of the tables or of stored values. A ledger with another version is refused in words. */
-export const SCHEMA_VERSION = 12;
+export const SCHEMA_VERSION = 13;
 
 /**
  * How an attempt stands. `waiting`: nothing was sent. `unresolved`: sent or about to be sent, answer unseen. `saved`:
@@ -148,6 +148,8 @@ const narrationShape = {
   problem: textOrNull,
   file_name: textOrNull,
   skip_failed: int,
+  /** The position of the part that somebody listens to: missing parts from there on are made first. */
+  heard_part: int,
   /** The narration of which this one is an edit, a choice of chapters or a newer text. */
   predecessor: textOrNull,
   /** What answers have told of what needs consent: a JSON list of sentences and limits. */

@@ -163,6 +163,7 @@ export async function loadNarration(deps: NarrationDeps, source: NarrateSource):
       problem: null,
       file_name: planned.fileName,
       skip_failed: 0,
+      heard_part: 0,
       predecessor,
       told: "[]",
       started_at_ms: 0,

@@ -14,6 +14,7 @@ import {
 } from "../ledger/narration-rows.ts";
 import {
   cancelWish,
+  noteHeardPart,
   noteTold,
   renameNarration,
   stopNarration,
@@ -24,7 +25,7 @@ import { NARRATION_STATUSES, type NarrationRow, type PartRow } from "../ledger/s
 import { endWish } from "../ledger/wishes.ts";
 import { secretRefusedError } from "../redaction.ts";
 import { explainStandstill, type Standstill } from "../requests/activity.ts";
-import type { Call } from "../requests/call.ts";
+import type { Call, ProgressCount } from "../requests/call.ts";
 import type { Search } from "../search-words.ts";
 import { addToTold, areTold, type Consents, findConsents, isLimitTold } from "./consents.ts";
 import { estimateLateRemarks } from "./late-cues.ts";
@@ -45,6 +46,7 @@ import { NarrationJoiner } from "./narration-joiner.ts";
 import { describeProgress } from "./narration-messages.ts";
 import { buildNarrationView, type NarrationView, type ViewedNarration } from "./narration-view.ts";
 import { derivePartStates, isFileComplete } from "./part-status.ts";
+import { type PartsView, PartTimes } from "./part-times.ts";
 import { applyRetakes, isQuoteOnlyRetake, type Retake } from "./parts.ts";
 import { PlanDocuments } from "./plan-documents.ts";
 import { listPlannedFiles } from "./planned-files.ts";
@@ -52,6 +54,7 @@ import { toRemarks } from "./planning/remark.ts";
 import type { StoredPlan } from "./planning/stored-plan.ts";
 import { isLedgerAway } from "./round.ts";
 import { NarrationRounds } from "./rounds.ts";
+import { describeListening, sweepPlaylists } from "./running-playlist.ts";
 
 /** Settings that each call may change. Changing them does not make another narration. */
 export interface NarrateChanges {
@@ -93,12 +96,15 @@ export class NarrationOperations {
   readonly #deps: NarrationDeps;
   readonly #rounds: NarrationRounds;
   readonly #joiner: NarrationJoiner;
+  readonly #times: PartTimes;
 
   constructor(depsWithoutPlans: Omit<NarrationDeps, "plans">) {
     const deps = { ...depsWithoutPlans, plans: new PlanDocuments(depsWithoutPlans.ledger.database) };
     this.#deps = deps;
     this.#rounds = new NarrationRounds(deps);
     this.#joiner = new NarrationJoiner(deps, new AbortController().signal);
+    this.#times = new PartTimes(deps);
+    void sweepPlaylists(deps.folder, deps.partsFolder, deps.clock);
   }
 
   /**
@@ -121,7 +127,7 @@ export class NarrationOperations {
     const waits = call.waitMs > 0 && !changes.shouldStop;
     if (goesOn && waits) this.#goOn(narration.id);
     try {
-      if (waits) await this.#wait(narration.id, call);
+      if (waits) await this.#wait(called, call);
     } finally {
       await this.#endCall(narration.id, wishId, call);
     }
@@ -171,6 +177,30 @@ export class NarrationOperations {
     const { plan } = await loadNarrationById(this.#deps, narrationId);
     const viewed = this.#toViewed(await this.#read(narrationId), plan);
     return { view: await this.#buildView(viewed), viewed };
+  }
+
+  /**
+   * Reports each part of a narration with its times.
+   *
+   * @param heardPart the position of the part that the caller listens to, so that parts from there on are made first
+   * @throws AudioError `not_found`
+   */
+  async lookAtParts(narrationId: string, heardPart: number | null): Promise<PartsView> {
+    const { view, viewed } = await this.look(narrationId);
+    if (heardPart !== null && heardPart !== viewed.narration.heard_part)
+      await noteHeardPart(this.#deps.ledger, narrationId, heardPart);
+    return { view, viewed, times: await this.#times.compute(viewed, view.seconds.left !== null) };
+  }
+
+  /**
+   * Makes the captions of a saved part, as WebVTT whose times begin with the part.
+   *
+   * @throws AudioError `not_found`
+   */
+  async makePartCaptions(narrationId: string, number: number): Promise<string> {
+    const { viewed } = await this.look(narrationId);
+    const { makePartCaptions } = await import("./companions.ts");
+    return await makePartCaptions(this.#deps, viewed, number);
   }
 
   /**
@@ -332,11 +362,12 @@ export class NarrationOperations {
   }
 
   /** Waits while any process drives the narration, at most until the call's wait ends. */
-  async #wait(narrationId: string, call: Call): Promise<void> {
+  async #wait({ narration: { id: narrationId }, plan }: LoadedNarration, call: Call): Promise<void> {
     const { ledger, clock } = this.#deps;
     const deadline = new Deadline(clock, call.waitMs);
     let reportAgainMs = Number.NEGATIVE_INFINITY;
     let hasReported = false;
+    let isListeningTold = false;
     for (;;) {
       call.signal.throwIfAborted();
       try {
@@ -345,9 +376,14 @@ export class NarrationOperations {
         const isDrivenHere = this.#rounds.isRunning(narrationId);
         if (!standing.isWanted && !isDrivenHere) return;
         if (clock.steadyMs() >= reportAgainMs || deadline.isOver) {
-          const partCount = await this.#reportProgress(narrationId, call, !hasReported);
-          hasReported ||= partCount > 0;
-          reportAgainMs = clock.steadyMs() + partCount * PROGRESS_PAUSE_PER_PART_MS;
+          const count = await this.#reportProgress(narrationId, call, !hasReported);
+          hasReported ||= count !== null;
+          reportAgainMs = clock.steadyMs() + (count?.total ?? 0) * PROGRESS_PAUSE_PER_PART_MS;
+          if (count !== null && !isListeningTold) {
+            const words = await describeListening(this.#deps.folder, narrationId, plan, count);
+            isListeningTold = words !== "";
+            if (isListeningTold) call.onProgress(words, count, true);
+          }
         }
         if (deadline.isOver) return;
       } catch (error) {
@@ -359,16 +395,21 @@ export class NarrationOperations {
     }
   }
 
-  /** Reports how far a narration is. Returns the number of its parts; 0 if nothing was reported. */
-  async #reportProgress(narrationId: string, { onProgress }: Call, isFirst: boolean): Promise<number> {
+  /** Reports how far a narration is. Returns what was reported; `null` for nothing. */
+  async #reportProgress(
+    narrationId: string,
+    { onProgress }: Call,
+    isFirst: boolean,
+  ): Promise<ProgressCount | null> {
     const progress = await readProgress(this.#deps.ledger, narrationId);
     // A call that finds all parts saved has at most to join them, and is about to return.
-    if (progress === undefined || (isFirst && progress.savedPartCount === progress.totalPartCount)) return 0;
-    const { savedPartCount, totalPartCount } = progress;
+    if (progress === undefined || (isFirst && progress.savedPartCount === progress.totalPartCount))
+      return null;
     const standstill = await this.#explainStandstill(narrationId);
     const message = describeProgress(progress, this.#deps.clock.wallMs(), standstill);
-    onProgress(message, { done: savedPartCount, total: totalPartCount });
-    return totalPartCount;
+    const count = { done: progress.savedPartCount, total: progress.totalPartCount };
+    onProgress(message, count);
+    return count;
   }
 
   /** Says why no part gets on; `null` if one does. */

@@ -1,12 +1,8 @@
 /** Renders the parts of a narration as a table for people and models. */
 import { takeFirstCodePoints } from "../contract/unicode.ts";
 import { describeNarration } from "./narration-messages.ts";
-import {
-  type NarrationView,
-  type ShownPartStatus,
-  toShownStatus,
-  type ViewedNarration,
-} from "./narration-view.ts";
+import { type ShownPartStatus, toShownStatus } from "./narration-view.ts";
+import type { PartsView, PartTime } from "./part-times.ts";
 
 const EXCERPT_CODE_POINTS = 60;
 
@@ -18,14 +14,21 @@ const STATUS_WORDS: Readonly<Record<ShownPartStatus, string>> = {
   failed: "failed",
 };
 
-const TABLE_HEAD = ["part", "status", "take", "task_id", "credits", "seconds", "chapter", "text"] as const;
+const TABLE_HEAD = [
+  ...["part", "status", "take", "task_id", "credits", "seconds", "starts_at", "ready_in", "chapter", "text"],
+] as const;
+
+/** Renders when a part begins, in seconds; estimates begin with a tilde. */
+const renderStart = ({ startSeconds, isEstimate }: PartTime): string =>
+  `${isEstimate ? "~" : ""}${startSeconds.toFixed(3)}`;
 
 /** Puts text on one line, and escapes the characters that end a cell. */
 const renderCell = (text: string): string => text.replaceAll(/\s+/g, " ").replaceAll("|", "\\|");
 
 /** Renders Markdown: the title, a line that begins with the status, then one row for each part. */
-export function renderPartsTable(view: NarrationView, { plan, states }: ViewedNarration): string {
-  const rows = states.map((state) => {
+export function renderPartsTable({ view, viewed: { plan, states }, times }: PartsView): string {
+  const rows = states.map((state, index) => {
+    const time = times[index];
     const { part, task } = state;
     const { text = "", chapterIndex = 0 } = plan.parts[part.position] ?? {};
     const excerpt = takeFirstCodePoints(text, EXCERPT_CODE_POINTS);
@@ -36,6 +39,8 @@ export function renderPartsTable(view: NarrationView, { plan, states }: ViewedNa
       task?.task_id,
       task?.charged_credits,
       task?.audio_seconds,
+      time && renderStart(time),
+      time?.readySeconds,
       plan.chapters[chapterIndex]?.title,
       excerpt === text ? text : `${excerpt}…`,
     ];

@@ -1,6 +1,6 @@
 /**
- * One round of a narration: reads its rows, fetches what is paid for, begins the next missing part in reading order,
- * joins each file whose parts are there, and ends when nothing is left or nothing is wanted.
+ * One round of a narration: reads its rows, fetches what is paid for, begins the next missing part in the order of
+ * hearing, joins each file whose parts are there, and ends when nothing is left or nothing is wanted.
  */
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { AudioError } from "../errors.ts";
@@ -29,6 +29,7 @@ import {
 import { buildPartRequest } from "./parts.ts";
 import { listPlannedFiles, type PlannedFile } from "./planned-files.ts";
 import { type StoredPlan, UnreadablePlanError } from "./planning/stored-plan.ts";
+import { RunningPlaylist } from "./running-playlist.ts";
 
 /**
  * `lost`: another process drives the narration. `renewed`: a call has come, so that whatever was tried in vain may be
@@ -60,6 +61,7 @@ export class NarrationRound {
   readonly #files: readonly PlannedFile[];
   readonly #signal: AbortSignal;
   readonly #joiner: NarrationJoiner;
+  readonly #playlist: RunningPlaylist;
   #narration: NarrationRow | null = null;
   /** Whether something has changed that only reading all parts shows. */
   #mustReadAll = true;
@@ -91,6 +93,7 @@ export class NarrationRound {
     this.#files = listPlannedFiles(plan);
     this.#signal = signal;
     this.#joiner = new NarrationJoiner(deps, signal);
+    this.#playlist = new RunningPlaylist(deps, narrationId, plan, signal);
   }
 
   /** The narration as the newest round has read it. */
@@ -109,6 +112,7 @@ export class NarrationRound {
     if (this.#narration !== null && read.narration.revision !== this.#narration.revision) return "renewed";
     this.#takeIn(read, openFingerprints);
     if (await this.#fetchAccepted(read.narration)) return "now";
+    await this.#playlist.extend(read.narration, this.#states);
     const reason = await this.#findReasonToEnd(read);
     if (reason === null && (await this.#tryWholly(() => this.#beginNext(read.narration)))) return "now";
     const isOver = !this.#has("running", "waiting") && (reason !== null || !this.#isAnyOpen);
@@ -260,11 +264,17 @@ export class NarrationRound {
     return true;
   }
 
-  /** Chooses the part that begins next: one that was sent without an answer, else the first missing one. */
+  /**
+   * Chooses the part that begins next: one that was sent without an answer, else the first missing one from the part on
+   * that is heard, else the first missing one.
+   */
   async #chooseNext(narration: NarrationRow, active: ReadonlySet<string>): Promise<PartRow | undefined> {
-    const find = (...statuses: readonly PartStatus[]): PartRow | undefined =>
-      this.#states.find(({ part, status }) => statuses.includes(status) && !active.has(part.fingerprint))
-        ?.part;
+    const find = (...statuses: readonly PartStatus[]): PartRow | undefined => {
+      const isNext = ({ part, status }: PartState): boolean =>
+        statuses.includes(status) && !active.has(part.fingerprint);
+      const heard = this.#states.slice(narration.heard_part);
+      return (heard.find(isNext) ?? this.#states.find(isNext))?.part;
+    };
     const unanswered = find("unanswered");
     if (unanswered !== undefined) return unanswered;
     if (this.#has("blocked") && this.#endedAtCreditError === this.#endedCount) return undefined;
@@ -322,6 +332,7 @@ export class NarrationRound {
     // What ended before keeps its reason.
     const problem = isFinished ? null : narration.status === "running" ? failure : undefined;
     const status = isFinished ? "finished" : "stopped";
+    await this.#playlist.end();
     this.#deps.log.info(`narration ${this.#id} ends: ${status}, ${problem?.code ?? "as asked for"}`);
     return (await endNarration(ledger, this.#id, { status, problem, read: narration })) ? "over" : "now";
   }

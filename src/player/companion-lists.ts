@@ -40,11 +40,17 @@ export class CompanionLists {
       readTextFile(`${uri}/chapters`),
     ]);
     if (countAtStart !== this.#loadCount) return;
-    this.#cues = parseCues(captions);
-    this.#chapters = parseChapters(chapters);
-    this.#fill("#lines", this.#cues);
-    this.#fill("#chapters", this.#chapters);
-    getElement("#cue").hidden = this.#cues.length === 0;
+    this.set(parseCues(captions), parseChapters(chapters));
+  }
+
+  set(cues: readonly Cue[], chapters: readonly TimedLabel[]): void {
+    // A list that is filled again loses the focus.
+    if (JSON.stringify([cues, chapters]) === JSON.stringify([this.#cues, this.#chapters])) return;
+    this.#cues = cues;
+    this.#chapters = chapters;
+    this.#fill("#lines", cues);
+    this.#fill("#chapters", chapters);
+    getElement("#cue").hidden = cues.length === 0;
   }
 
   show(seconds: number): void {

@@ -15,6 +15,7 @@ import {
 import { openAudioFile } from "./open-audio-file.ts";
 import { parseFields, parseText } from "./parse-fields.ts";
 import { isRunning, pollUntilEnded } from "./poll-task.ts";
+import { RunningNarration } from "./running-narration.ts";
 import { DamagedFileError, type SegmentReader } from "./segment-reader.ts";
 import {
   type AudioFile,
@@ -44,6 +45,8 @@ const player = new SoundPlayer({
 const companionLists = new CompanionLists((seconds) => void player.seek(seconds));
 
 let shownResult: ShownResult | null = null;
+/** The narration that is shown while it is made. */
+let running: RunningNarration | null = null;
 /** The result that the page shows, as JSON. */
 let shownResultJson = "";
 /**
@@ -120,6 +123,25 @@ async function openFile(
   }
 }
 
+/** Goes on with the file of a narration that was heard while it was made, from the next command on. */
+async function handOver(audioFile: AudioFile, readers: Map<string, SegmentReader>): Promise<void> {
+  const { path, uri, companionsBaseUri: companions } = audioFile;
+  const versionAtStart = displayVersion;
+  getElement("#path").hidden = path === "";
+  getElement("#path code").textContent = path;
+  showStatus(shownResult?.note ?? "");
+  try {
+    const reader = await openAudioFile(audioFile);
+    readers.set(uri, reader);
+    if (versionAtStart !== displayVersion) return;
+    player.handOver(reader);
+    if (companions !== null) void companionLists.load(companions);
+  } catch (error) {
+    // What is heard goes on.
+    if (versionAtStart === displayVersion && error instanceof HostError) showStatus(error.message, true);
+  }
+}
+
 function showFiles(result: ShownResult, readers: Map<string, SegmentReader>): void {
   const buttons = result.audioFiles.map((audioFile) => {
     const length = makeElement("span", audioFile.seconds === null ? "" : formatClock(audioFile.seconds));
@@ -186,9 +208,14 @@ function showResult(result: ShownResult): void {
   const versionAtStart = displayVersion;
   shownResult = result;
   const [audioFile] = result.audioFiles;
-  player.close();
-  companionLists.clear();
-  for (const selector of ["#player", "#takes", "#files", "#making", "#parts", "#path", "#fetch"])
+  const heard = running?.isOpen === true && running.id === result.id ? running : null;
+  running = null;
+  if (heard === null) {
+    player.close();
+    companionLists.clear();
+    getElement("#player").hidden = true;
+  }
+  for (const selector of ["#takes", "#files", "#making", "#parts", "#path", "#fetch"])
     getElement(selector).hidden = true;
   showHeading(result, audioFile);
   connectActions(result, audioFile, result.take ?? 1);
@@ -198,10 +225,13 @@ function showResult(result: ShownResult): void {
   // result.
   const isBare = result.kind !== "text" && result.status === "" && !result.isError;
   if (isRunning(result) || isBare) {
-    void pollUntilEnded(result, () => versionAtStart === displayVersion, showResult);
+    running = heard ?? new RunningNarration(result.id, player, companionLists);
+    void pollUntilEnded(result, running, () => versionAtStart === displayVersion, showResult);
     return;
   }
   if (audioFile === undefined) {
+    // What was heard of a stopped narration stays playable.
+    if (heard !== null) running = heard;
     if (result.kind !== "task" || result.status !== "succeeded") return;
     if (isSupported("tools/call")) offerFetch(() => fetchAudio(result, versionAtStart));
     else offerMessage(result);
@@ -209,7 +239,10 @@ function showResult(result: ShownResult): void {
   }
   const readers = new Map<string, SegmentReader>();
   showFiles(result, readers);
-  void openFile(audioFile, readers);
+  if (heard === null || player.positionSeconds === 0) void openFile(audioFile, readers);
+  else if (result.audioFiles.length > 1) showStatus(result.note);
+  else if (player.isPlaying && !player.isLoading) void handOver(audioFile, readers);
+  else void openFile(audioFile, readers, player.positionSeconds);
   if (result.kind === "task" && isSupported("tools/call")) void findTakes(result, audioFile, readers);
 }
 

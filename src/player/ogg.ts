@@ -1,5 +1,6 @@
 /** Cuts Ogg Opus between pages, and rewrites the times and checksums of the pages. */
-import { type Cutter, concatBytes, DamagedFileError, readChunkTag, toDataView } from "./segment-reader.ts";
+import { concatBytes } from "./concat-bytes.ts";
+import { type Cutter, DamagedFileError, readChunkTag, toDataView } from "./segment-reader.ts";
 
 interface Page {
   readonly pageOffset: number;

@@ -1,11 +1,22 @@
-/** Reads the table of a narration's parts, which `src/narration/views/render-parts-table.ts` writes. */
-import { parseText } from "./parse-fields.ts";
+/** Reads the table of a narration's parts, which `src/narration/render-parts-table.ts` writes. */
+import { parseId, parseNumber, parseText } from "./parse-fields.ts";
 
 export interface PartRow {
-  readonly number: string;
+  readonly number: number;
   readonly status: string;
   readonly text: string;
+  readonly taskId: string;
+  /** When the part begins; an estimate while a part before it is missing. */
+  readonly startSeconds: number;
+  /** The length of its audio; null if it is not saved. */
+  readonly seconds: number | null;
+  /** Seconds until it is likely to be saved; null if it is, or nobody can say. */
+  readonly readySeconds: number | null;
+  readonly chapter: string;
 }
+
+const parseNumberCell = (cell: string): number | null =>
+  cell === "" ? null : parseNumber(Number(cell.replace("~", "")));
 
 /** Reads the rows of the Markdown table of parts. A bar after a backslash does not end a cell. */
 export function parseParts(table: string): PartRow[] {
@@ -15,7 +26,16 @@ export function parseParts(table: string): PartRow[] {
     .slice(0, 2000)
     .map((line) => {
       const cells = line.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll("\\|", "|"));
-      const [, number = "", status = "", , , , , , textCell = ""] = cells;
-      return { number, status: parseText(status, 20), text: parseText(textCell, 100) };
+      const [, number = "", status = "", , taskId, , seconds = "", start = "", ready = ""] = cells;
+      return {
+        number: Number(number),
+        status: parseText(status, 20),
+        text: parseText(cells[10], 100),
+        taskId: parseId(taskId),
+        startSeconds: parseNumberCell(start) ?? 0,
+        seconds: parseNumberCell(seconds),
+        readySeconds: parseNumberCell(ready),
+        chapter: parseText(cells[9], 200),
+      };
     });
 }

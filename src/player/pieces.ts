@@ -1,6 +1,7 @@
 /** Reads a file through the host, piece by piece, and keeps the most recently used pieces. */
+import { concatBytes } from "./concat-bytes.ts";
 import { FileGoneError, HostError, requestHost } from "./host.ts";
-import { parseEntries, parseFields } from "./parse-fields.ts";
+import { parseEntries, parseFields, parseText } from "./parse-fields.ts";
 
 /** Maximum number of bytes that the server returns for one read. */
 const PIECE_BYTES = 512 * 1024;
@@ -17,14 +18,19 @@ function decode(base64: string): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-async function readFromHost(uri: string, offset: number, length: number): Promise<Uint8Array<ArrayBuffer>> {
+interface ReadPiece {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly mimeType: string;
+}
+
+async function readFromHost(uri: string, offset: number, length: number): Promise<ReadPiece> {
   const answer = await requestHost("resources/read", { uri: `${uri}?offset=${offset}&length=${length}` });
-  const { blob } = parseFields(parseEntries(answer["contents"])[0]);
+  const { blob, mimeType } = parseFields(parseEntries(answer["contents"])[0]);
   if (typeof blob !== "string" || blob.length > MAX_BASE64) {
     throw new HostError("The chat returned no audio.");
   }
   try {
-    return decode(blob);
+    return { bytes: decode(blob), mimeType: parseText(mimeType, 100) };
   } catch {
     throw new HostError("The chat returned no audio.");
   }
@@ -54,7 +60,7 @@ export function createPieceLoader(uri: string, sizeBytes: number): PieceLoader {
     const length = Math.min(PIECE_BYTES, sizeBytes - offset);
     const reading =
       keptPiece ??
-      readFromHost(uri, offset, length).then((bytes) => {
+      readFromHost(uri, offset, length).then(({ bytes }) => {
         if (bytes.length === length) return bytes;
         throw new FileGoneError();
       });
@@ -94,21 +100,27 @@ export async function readPartsTable(uri: string): Promise<string> {
   return typeof text === "string" ? text.slice(0, 2_000_000) : "";
 }
 
-/** Maximum number of pieces of captions or chapters. Even a book needs fewer. */
-const MAX_TEXT_PIECES = 8;
+/** Maximum number of pieces of a file of unknown size. The captions of a book need fewer, and so does a part. */
+const MAX_PIECES = 64;
 
-/** Reads captions or chapters, whose size is unknown; returns an empty text if there are none. */
-export async function readTextFile(uri: string): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = "";
-  try {
-    for (let index = 0; index < MAX_TEXT_PIECES; index += 1) {
-      const bytes = await readFromHost(uri, index * PIECE_BYTES, PIECE_BYTES);
-      text += decoder.decode(bytes, { stream: true });
-      if (bytes.length < PIECE_BYTES) break;
-    }
-  } catch {
-    return "";
+/**
+ * Reads a file whose size is unknown.
+ *
+ * @throws HostError
+ */
+export async function readWholeFile(uri: string): Promise<ReadPiece> {
+  const pieces: Uint8Array[] = [];
+  for (;;) {
+    const { bytes, mimeType } = await readFromHost(uri, pieces.length * PIECE_BYTES, PIECE_BYTES);
+    pieces.push(bytes);
+    if (bytes.length < PIECE_BYTES || pieces.length === MAX_PIECES)
+      return { bytes: concatBytes(...pieces), mimeType };
   }
-  return text;
 }
+
+/** Reads captions or chapters; returns an empty text if there are none. */
+export const readTextFile = (uri: string): Promise<string> =>
+  readWholeFile(uri).then(
+    ({ bytes }) => new TextDecoder().decode(bytes),
+    () => "",
+  );

@@ -3,6 +3,8 @@ import { DamagedFileError, type Segment } from "./segment-reader.ts";
 
 export interface Playback {
   readonly segment: Segment;
+  /** Whether it plays samples, which start at exact times and have one speed. */
+  readonly isSamples: boolean;
   /**
    * Starts to play after `delaySeconds`. Does not start if `play` or `pause` is called during the delay.
    *
@@ -82,30 +84,33 @@ export async function createElementPlayback(newSegment: Segment): Promise<Playba
     release();
     throw error;
   }
-  const { startSeconds: from, leadInSeconds } = newSegment;
+  const { leadInSeconds } = newSegment;
   const segment = Number.isFinite(newSegment.endSeconds)
     ? newSegment
-    : { ...newSegment, endSeconds: from + element.duration };
+    : { ...newSegment, endSeconds: newSegment.startSeconds + element.duration };
   const seek = (targetSeconds: number): void => {
-    const startSeconds = Math.max(0, targetSeconds - from) + leadInSeconds;
+    const startSeconds = Math.max(0, targetSeconds - segment.startSeconds) + leadInSeconds;
     if (Math.abs(element.currentTime - startSeconds) > 0.02) element.currentTime = startSeconds;
   };
-  seek(from);
+  seek(segment.startSeconds);
   let commandCount = 0;
   return {
     segment,
+    isSamples: false,
     play: async (targetSeconds, delaySeconds = 0) => {
       commandCount += 1;
       const countAtStart = commandCount;
       seek(targetSeconds);
       await wait(delaySeconds);
-      if (countAtStart === commandCount && !isReleased) await element.play();
+      // An element that has ended would start again. In the pause after a part, there is nothing to play.
+      const isOver = element.currentTime >= element.duration;
+      if (countAtStart === commandCount && !isReleased && !isOver) await element.play();
     },
     pause: () => {
       commandCount += 1;
       if (!isReleased) element.pause();
     },
-    positionSeconds: () => from + Math.max(0, element.currentTime - leadInSeconds),
+    positionSeconds: () => segment.startSeconds + Math.max(0, element.currentTime - leadInSeconds),
     hasEnded: () => element.ended,
     setSpeed: (speed) => {
       element.playbackRate = speed;
@@ -141,17 +146,17 @@ export async function createSamplesPlayback(newSegment: Segment): Promise<Playba
   const buffer = await decoder.decodeAudioData(newSegment.bytes.slice().buffer).catch(() => {
     throw new DamagedFileError();
   });
-  const { startSeconds, leadInSeconds } = newSegment;
+  const { leadInSeconds } = newSegment;
   const segment = Number.isFinite(newSegment.endSeconds)
     ? newSegment
-    : { ...newSegment, endSeconds: startSeconds + buffer.duration };
-  const length = Math.min(segment.endSeconds - startSeconds, buffer.duration - leadInSeconds);
+    : { ...newSegment, endSeconds: newSegment.startSeconds + buffer.duration };
+  const getLength = (): number => segment.endSeconds - segment.startSeconds;
   let node: AudioBufferSourceNode | undefined;
   let [startedAt, offset, commandCount] = [0, 0, 0];
   const computeReachedSeconds = (): number =>
     node === undefined
       ? offset
-      : Math.min(length, offset + Math.max(0, getAudioContext().currentTime - startedAt));
+      : Math.min(getLength(), offset + Math.max(0, getAudioContext().currentTime - startedAt));
   const pause = (): void => {
     commandCount += 1;
     offset = computeReachedSeconds();
@@ -161,23 +166,25 @@ export async function createSamplesPlayback(newSegment: Segment): Promise<Playba
   };
   return {
     segment,
+    isSamples: true,
     play: async (targetSeconds, delaySeconds = 0) => {
       pause();
       const countAtStart = commandCount;
       const audioContext = getAudioContext();
-      await audioContext.resume();
+      // A context that runs is not awaited, because the sound must start at an exact time.
+      if (audioContext.state !== "running") await audioContext.resume();
       if (countAtStart !== commandCount) return;
-      offset = Math.min(length, Math.max(0, targetSeconds - startSeconds));
+      offset = Math.min(getLength(), Math.max(0, targetSeconds - segment.startSeconds));
       node = new AudioBufferSourceNode(audioContext, { buffer });
       node.connect(audioContext.destination);
       startedAt = audioContext.currentTime + delaySeconds;
-      node.start(startedAt, leadInSeconds + offset, length - offset);
+      node.start(startedAt, leadInSeconds + offset, getLength() - offset);
       // Wait until this segment starts; until then the previous segment plays.
       await wait(delaySeconds);
     },
     pause,
-    positionSeconds: () => startSeconds + computeReachedSeconds(),
-    hasEnded: () => computeReachedSeconds() >= length - 0.005,
+    positionSeconds: () => segment.startSeconds + computeReachedSeconds(),
+    hasEnded: () => computeReachedSeconds() >= getLength() - 0.005,
     setSpeed: () => undefined,
     release: pause,
   };

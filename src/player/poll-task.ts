@@ -1,9 +1,10 @@
 /** Polls a task or a narration until its audio is made, and shows the progress meanwhile. */
-import { getButton, getElement, getElementOfType, makeElement, showStatus } from "./elements.ts";
+import { getButton, getElement, getElementOfType, showStatus } from "./elements.ts";
 import { callTool, HostError, isSupported } from "./host.ts";
 import { parseText } from "./parse-fields.ts";
 import { parseParts } from "./parts-table.ts";
 import { readPartsTable } from "./pieces.ts";
+import type { RunningNarration } from "./running-narration.ts";
 import { parseShownResult, type ShownResult } from "./shown-result.ts";
 
 /**
@@ -12,11 +13,11 @@ import { parseShownResult, type ShownResult } from "./shown-result.ts";
  */
 const computePauseSeconds = (reads: number): number => Math.min(2 + reads / 20, 10);
 
-/** The beginning of the status line of a running narration, as `src/narration/views/render-parts-table.ts` writes it. */
+/** The beginning of the status line of a running narration, as `src/narration/render-parts-table.ts` writes it. */
 const RUNNING_PREFIX = "running. ";
 
-/** Maximum number of polls; the longest task needs fewer. */
-const MAX_POLLS = 5000;
+/** Maximum number of polls; the longest task and a day of listening need fewer. */
+const MAX_POLLS = 50_000;
 
 /** Number of consecutive failures after which polling stops. */
 const MAX_FAILURES = 3;
@@ -39,32 +40,39 @@ const readShown = async ({ kind, id }: ShownResult): Promise<ShownResult> => {
   return parseShownResult(await callTool(tool, args));
 };
 
+/** The table of parts that is shown. */
+let shownTable = "";
+
 /**
  * Shows a narration's parts with their status.
  *
- * @returns whether the narration runs and has parts that are not saved
+ * @returns seconds until the next look; null if the narration does not run, or has no parts that are not saved
  */
-async function showParts({ id }: ShownResult): Promise<boolean> {
-  const table = await readPartsTable(`audio://narrations/${id}`);
+async function showParts(
+  { id }: ShownResult,
+  running: RunningNarration,
+  usualSeconds: number,
+): Promise<number | null> {
+  const { heardPart } = running;
+  const table = await readPartsTable(
+    `audio://narrations/${id}${heardPart === null ? "" : `?heard=${heardPart}`}`,
+  );
   const parts = parseParts(table);
   const [, , statusLine = ""] = table.split("\n", 3);
-  if (parts.length === 0) return false;
+  if (parts.length === 0) return null;
   const savedParts = parts.filter(({ status }) => status === "saved").length;
   showProgress(savedParts, parts.length);
   getElement("#parts").hidden = false;
-  getElement("#parts").replaceChildren(
-    ...parts.map((part) =>
-      makeElement(
-        "li",
-        "",
-        makeElement("span", `${part.number} ${part.status}`),
-        makeElement("bdi", part.text),
-      ),
-    ),
+  const buttonsKey = [id, ...parts.map(({ number, status, text }) => `${number} ${status} ${text}`)].join(
+    "\n",
   );
+  if (buttonsKey !== shownTable)
+    getElement("#parts").replaceChildren(...parts.map((part) => running.buildButton(part)));
+  shownTable = buttonsKey;
   const narrationRuns = statusLine.startsWith(RUNNING_PREFIX);
-  if (narrationRuns) showStatus(parseText(statusLine.slice(RUNNING_PREFIX.length)));
-  return narrationRuns && savedParts < parts.length;
+  const sentence = parseText(statusLine.slice(RUNNING_PREFIX.length));
+  const pauseSeconds = running.update(parts, narrationRuns, sentence);
+  return narrationRuns && savedParts < parts.length ? (pauseSeconds ?? usualSeconds) : null;
 }
 
 function showProgress(saved: number, total: number): void {
@@ -78,10 +86,12 @@ function showProgress(saved: number, total: number): void {
  * Polls a task or a narration until it no longer runs, then passes its result to `onEnded`. Shows the progress
  * meanwhile.
  *
+ * @param running plays the parts of a narration that are saved
  * @param isWanted returns false once the page shows something else
  */
 export async function pollUntilEnded(
   shown: ShownResult,
+  running: RunningNarration,
   isWanted: () => boolean,
   onEnded: (shown: ShownResult) => void,
 ): Promise<void> {
@@ -89,15 +99,27 @@ export async function pollUntilEnded(
   getElement("#making").hidden = parts === null;
   if (parts !== null) showProgress(parts.saved, parts.total);
   getButton("#stop").hidden = !isSupported("tools/call");
-  getButton("#stop").onclick = () => void stop(shown, isWanted, onEnded);
+  const end = async (newShown: ShownResult): Promise<void> => {
+    // The parts that are not coming any more change the times of those that are heard.
+    if (running.isOpen) await showParts(shown, running, 0).catch(() => null);
+    if (isWanted()) onEnded(newShown);
+  };
+  getButton("#stop").onclick = () => void stop(shown, isWanted, end);
   let failureCount = 0;
   for (let reads = 0; reads < MAX_POLLS && isWanted(); reads += 1) {
     try {
       // Read the narration's table as a resource instead of calling the tool, because a tool call may need the person's
       // permission. If the table cannot be read, call the tool in every fourth poll.
-      if (shown.kind === "narration" && (await showParts(shown).catch(() => reads % 4 !== 3))) {
+      const usualSeconds = computePauseSeconds(reads);
+      const pauseSeconds =
+        shown.kind !== "narration"
+          ? null
+          : await showParts(shown, running, usualSeconds).catch(() =>
+              reads % 4 === 3 ? null : usualSeconds,
+            );
+      if (pauseSeconds !== null) {
         failureCount = 0;
-        await waitSeconds(computePauseSeconds(reads));
+        await Promise.race([waitSeconds(pauseSeconds), running.beginsToWait]);
         continue;
       }
       if (!isWanted()) return;
@@ -108,7 +130,7 @@ export async function pollUntilEnded(
       if (newShown.isError || newShown.kind !== shown.kind || newShown.status === "")
         throw new HostError(newShown.isError ? newShown.message : "The chat passes only the text.");
       failureCount = 0;
-      if (!isRunning(newShown)) return onEnded(newShown);
+      if (!isRunning(newShown)) return await end(newShown);
       if (newShown.message !== "") showStatus(newShown.message);
     } catch (error) {
       failureCount += 1;
@@ -127,7 +149,7 @@ export async function pollUntilEnded(
 async function stop(
   { id }: ShownResult,
   isWanted: () => boolean,
-  onEnded: (shown: ShownResult) => void,
+  end: (shown: ShownResult) => Promise<void>,
 ): Promise<void> {
   const stopButton = getButton("#stop");
   stopButton.disabled = true;
@@ -135,7 +157,7 @@ async function stop(
     const result = await callTool("narrate", { narration_id: id, stop: true, wait_seconds: 0 });
     const newShown = parseShownResult(result);
     if (newShown.isError) throw new HostError(newShown.message);
-    if (isWanted()) onEnded(newShown);
+    await end(newShown);
   } catch (error) {
     const reason = error instanceof HostError ? error.message : "";
     if (isWanted())

@@ -15,8 +15,12 @@ export interface Segment {
 /** A sound of any length, which is read in segments. */
 export interface SegmentReader {
   readonly durationSeconds: number;
+  /** True while parts of the sound are being made, so that times may move. */
+  readonly isGrowing?: boolean;
+  /** Whether the segment that contains a moment can be read at once; it can if the method is absent. */
+  isThere?(seconds: number): boolean;
   /**
-   * Reads the segment that contains a moment.
+   * Reads the segment that contains a moment. Waits until it is made.
    *
    * @throws HostError, DamagedFileError
    */
@@ -39,16 +43,6 @@ export const MAX_WHOLE_SECONDS = 300;
 
 /** Overlap of a segment with the next segment, so that the next segment can start before this segment ends. */
 export const OVERLAP_SECONDS = 0.3;
-
-export const concatBytes = (...parts: Uint8Array[]): Uint8Array<ArrayBuffer> => {
-  const joined = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let writtenBytes = 0;
-  for (const part of parts) {
-    joined.set(part, writtenBytes);
-    writtenBytes += part.length;
-  }
-  return joined;
-};
 
 /** Returns a view of the same memory, even if the bytes are only a part of a larger buffer. */
 export const toDataView = (bytes: Uint8Array): DataView =>

@@ -12,6 +12,12 @@ export interface SoundPlayerEvents {
 
 /** Interval in milliseconds at which the player checks whether the next segment must begin. */
 const TICK_MS = 60;
+/**
+ * How long before the end of a segment the next one is started, with a delay. Samples start at an exact time, so that
+ * they can be started long before it.
+ */
+const START_ELEMENT_SECONDS = (2 * TICK_MS) / 1000;
+const START_SAMPLES_SECONDS = 1;
 /** Play starts again at the beginning if the position is this close to the end. */
 const REPLAY_MARGIN_SECONDS = 0.05;
 /** Minimum distance from the end to which a person can seek. At the end itself, nothing would be left to play. */
@@ -30,6 +36,8 @@ const MIN_LEFT_SECONDS = 0.5;
 export class SoundPlayer {
   readonly #events: SoundPlayerEvents;
   #reader: SegmentReader | null = null;
+  /** A reader of the same sound, which replaces the other one at the next command. */
+  #successor: SegmentReader | null = null;
   #playback: Playback | null = null;
   /** The playback of the next segment, which is prepared while the current segment plays. */
   #nextPlayback: Promise<Playback> | null = null;
@@ -56,6 +64,11 @@ export class SoundPlayer {
     return this.#canUseElements;
   }
 
+  /** Samples join parts without a gap; elements can change the speed. */
+  get #wantsElements(): boolean {
+    return this.#canUseElements && (this.#reader?.isGrowing !== true || this.#speed !== 1);
+  }
+
   get durationSeconds(): number {
     const statedSeconds = this.#reader?.durationSeconds ?? 0;
     return Number.isFinite(statedSeconds) ? statedSeconds : (this.#playback?.segment.endSeconds ?? 0);
@@ -79,8 +92,21 @@ export class SoundPlayer {
     await this.#load(startSeconds, wasPlaying);
   }
 
+  /** Reads from another reader of the same sound from the next command on, so that nobody hears the change. */
+  handOver(reader: SegmentReader): void {
+    this.#successor = reader;
+  }
+
+  /** Follows times that have moved. */
+  updateTimes(): void {
+    if (!this.isPlaying && !this.isLoading && this.#playback !== null)
+      this.#positionSeconds = this.#playback.positionSeconds();
+    this.#events.onChange();
+  }
+
   close(): void {
     this.#commandCount += 1;
+    this.#successor = null;
     this.isPlaying = false;
     this.isLoading = false;
     this.wantsToPlay = false;
@@ -115,6 +141,12 @@ export class SoundPlayer {
 
   setSpeed(speed: number): void {
     this.#speed = speed;
+    if (this.#playback?.isSamples === this.#wantsElements) {
+      const [position, plays] = [this.positionSeconds, this.isPlaying || this.wantsToPlay];
+      this.#drop();
+      void this.#load(position, plays);
+      return;
+    }
     this.#playback?.setSpeed(speed);
     void this.#nextPlayback?.then((playback) => playback.setSpeed(speed)).catch(() => undefined);
   }
@@ -123,6 +155,12 @@ export class SoundPlayer {
     this.#commandCount += 1;
     const countAtStart = this.#commandCount;
     let targetSeconds = requestedSeconds;
+    if (this.#successor !== null) {
+      this.#drop();
+      this.#reader = this.#successor;
+      this.#successor = null;
+    }
+    const isThere = this.#reader?.isThere?.(targetSeconds) ?? true;
     this.#positionSeconds = targetSeconds;
     this.isLoading = true;
     this.isPlaying = false;
@@ -141,6 +179,8 @@ export class SoundPlayer {
         playback = await this.#loadPlaybackAt(targetSeconds);
         if (countAtStart !== this.#commandCount) return playback.release();
         this.#playback = playback;
+        // The times of a part that was waited for may have moved.
+        if (!isThere) targetSeconds = playback.segment.startSeconds;
       }
       // Limit the position to this sound's length, because the position may come from a longer take.
       if (playback.segment.isLast)
@@ -177,7 +217,7 @@ export class SoundPlayer {
   }
 
   async #createPlayback(segment: Segment): Promise<Playback> {
-    if (this.#canUseElements) {
+    if (this.#wantsElements) {
       try {
         return await createElementPlayback(segment);
       } catch {
@@ -209,9 +249,14 @@ export class SoundPlayer {
       return;
     }
     if (this.#nextPlayback === null) this.#prepare(endSeconds);
-    const secondsLeft = (endSeconds - playback.positionSeconds()) / this.#speed;
-    if (secondsLeft < (2 * TICK_MS) / 1000 && this.#endingPlayback !== playback)
-      void this.#playNext(playback, Math.max(0, secondsLeft));
+    const startsAt = playback.isSamples ? START_SAMPLES_SECONDS : START_ELEMENT_SECONDS;
+    const isEnding = this.#computeSecondsLeft(playback) < startsAt || playback.hasEnded();
+    if (isEnding && this.#endingPlayback !== playback) void this.#playNext(playback);
+  }
+
+  #computeSecondsLeft(playback: Playback): number {
+    const speed = playback.isSamples ? 1 : this.#speed;
+    return Math.max(0, (playback.segment.endSeconds - playback.positionSeconds()) / speed);
   }
 
   #prepare(targetSeconds: number): void {
@@ -226,22 +271,26 @@ export class SoundPlayer {
     );
   }
 
-  async #playNext(playback: Playback, secondsLeft: number): Promise<void> {
+  async #playNext(playback: Playback): Promise<void> {
     const countAtStart = this.#commandCount;
     this.#endingPlayback = playback;
     try {
-      if (this.#preparedPlayback === null) {
-        // The next segment has not arrived. Pause at the end of the current segment, because the bytes of the current
-        // segment also contain the first words of the next segment. Without the pause, these words would be heard
-        // twice.
-        await new Promise((resolve) => setTimeout(resolve, secondsLeft * 1000));
-        if (countAtStart === this.#commandCount) playback.pause();
-      }
-      const isLate = this.#preparedPlayback === null;
-      const next = await this.#nextPlayback;
+      // If the next segment does not arrive in time, pause at the end of the current segment, because the bytes of the
+      // current segment also contain the first words of the next segment. Without the pause, these words would be heard
+      // twice.
+      const timer = setTimeout(() => {
+        if (countAtStart !== this.#commandCount || this.#preparedPlayback !== null) return;
+        playback.pause();
+        this.isLoading = true;
+        this.#events.onChange();
+      }, this.#computeSecondsLeft(playback) * 1000);
+      const next = await this.#nextPlayback?.finally(() => clearTimeout(timer));
       if (countAtStart !== this.#commandCount || next == null) return;
-      await next.play(playback.segment.endSeconds, isLate ? 0 : secondsLeft);
+      const { endSeconds } = playback.segment;
+      const from = this.#reader?.isGrowing === true ? next.segment.startSeconds : endSeconds;
+      await next.play(from, this.isLoading ? 0 : this.#computeSecondsLeft(playback));
       if (countAtStart !== this.#commandCount) return;
+      this.isLoading = false;
       this.#playback = next;
       this.#nextPlayback = null;
       this.#preparedPlayback = null;

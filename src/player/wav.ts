@@ -1,7 +1,7 @@
 /** Cuts wav and pcm files, and writes a wav header for each segment. */
+import { concatBytes } from "./concat-bytes.ts";
 import {
   type Cutter,
-  concatBytes,
   DamagedFileError,
   OVERLAP_SECONDS,
   readChunkTag,

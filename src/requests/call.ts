@@ -25,8 +25,11 @@ export interface Call {
    * does not wait for audio.
    */
   readonly waitMs: number;
-  /** @param count finished and total parts of a narration; absent for a single request */
-  readonly onProgress: (message: string, count?: ProgressCount) => void;
+  /**
+   * @param count finished and total parts of a narration; absent for a single request
+   * @param staysTrue whether a later message does not replace this one
+   */
+  readonly onProgress: (message: string, count?: ProgressCount, staysTrue?: boolean) => void;
   /** Present only if the call is answered as an MCP task. */
   readonly handle?: CallHandle | undefined;
 }

@@ -14,10 +14,14 @@ const TASK_PIECE = /^audio:\/\/tasks\/([^/?#]+)\/content\?(.*)$/;
 const NARRATION_FILE =
   /^audio:\/\/narrations\/([^/?#]+)\/files\/(\d{1,6})(?:\/(captions|chapters))?(?:\?(.*))?$/;
 
+const PART_CAPTIONS = /^audio:\/\/narrations\/([^/?#]+)\/parts\/(\d{1,6})\/captions(?:\?(.*))?$/;
+
 const COMPANION_KINDS = {
   captions: "text/vtt",
   chapters: "application/json",
 } as const;
+
+const WHOLE: Piece = { offset: 0, length: MAX_PIECE_BYTES };
 
 const invalidPieceError = (uri: string): ProtocolError =>
   new ProtocolError(
@@ -66,9 +70,21 @@ async function readNarrationFile(
   if (piece === null && sizeBytes > MAX_PIECE_BYTES) {
     throw new AudioError("too_large", `The text is long; it is saved as ${path}, and can be read in pieces.`);
   }
-  const wholeFile = { offset: 0, length: MAX_PIECE_BYTES };
-  const { bytes } = await requests.readNarrationPiece(companion, piece ?? wholeFile);
+  const { bytes } = await requests.readNarrationPiece(companion, piece ?? WHOLE);
   return { bytes, mimeType: path.endsWith(".srt") ? "application/x-subrip" : COMPANION_KINDS[kind] };
+}
+
+async function readPartCaptions(
+  uri: string,
+  [, narrationId = "", number = "", query]: RegExpExecArray,
+  deps: ServerDeps,
+): Promise<AudioBytes> {
+  const { offset, length } = query === undefined ? WHOLE : parsePiece(query, uri);
+  const text = await (await deps.toolDeps.narrations()).makePartCaptions(narrationId, Number(number));
+  return {
+    bytes: Buffer.from(text).subarray(offset, offset + length),
+    mimeType: COMPANION_KINDS.captions,
+  };
 }
 
 /**
@@ -80,11 +96,13 @@ async function readNarrationFile(
 export async function readPieceAt(uri: string, deps: ServerDeps): Promise<ReadResourceResult | null> {
   const [, taskId, query] = TASK_PIECE.exec(uri) ?? [];
   const ofNarration = NARRATION_FILE.exec(uri);
+  const ofPart = PART_CAPTIONS.exec(uri);
   let fileBytes: AudioBytes;
   if (taskId !== undefined && query !== undefined) {
     const piece = parsePiece(query, uri);
     fileBytes = await (await deps.toolDeps.requests()).readTaskPiece(decodePercent(taskId), piece);
   } else if (ofNarration !== null) fileBytes = await readNarrationFile(uri, ofNarration, deps);
+  else if (ofPart !== null) fileBytes = await readPartCaptions(uri, ofPart, deps);
   else return null;
   const { bytes, mimeType } = fileBytes;
   return { contents: [{ uri, mimeType, blob: Buffer.from(bytes).toString("base64") }] };

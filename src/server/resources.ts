@@ -31,7 +31,8 @@ export const RESOURCE_TEMPLATES: ResourceTemplateType[] = [
     name: "narration-parts",
     title: "Parts of a narration",
     description:
-      "How each part of a narration stands: task, take, credits, seconds, and how its text begins.",
+      "How each part of a narration stands: task, take, credits, seconds, when it begins, when a missing one is likely, and how its text begins. With ?heard={n}, missing parts from n on are made first. Captions of a saved part are at …/parts/{n}/captions.",
+
     mimeType: "text/markdown",
   },
   {
@@ -88,12 +89,18 @@ export async function listResources(deps: ServerDeps, signal: AbortSignal): Prom
   }
 }
 
-const NARRATION_URI = /^audio:\/\/narrations\/([^/]+)$/;
+const NARRATION_URI = /^audio:\/\/narrations\/([^/?#]+)(?:\?heard=(\d{1,6}))?$/;
 
-async function readParts(uri: string, narrationId: string, deps: ServerDeps): Promise<ReadResourceResult> {
-  const { view, viewed } = await (await deps.toolDeps.narrations()).look(narrationId);
+async function readParts(
+  uri: string,
+  narrationId: string,
+  heardNumber: string | undefined,
+  deps: ServerDeps,
+): Promise<ReadResourceResult> {
+  const heardPart = heardNumber === undefined ? null : Math.max(0, Number(heardNumber) - 1);
+  const parts = await (await deps.toolDeps.narrations()).lookAtParts(narrationId, heardPart);
   const { renderPartsTable } = await import("../narration/render-parts-table.ts");
-  const text = deps.redact(renderPartsTable(view, viewed));
+  const text = deps.redact(renderPartsTable(parts));
   return { contents: [{ uri, mimeType: "text/markdown", text }] };
 }
 
@@ -108,8 +115,8 @@ async function readPlayer(): Promise<ReadResourceResult> {
 async function readSaved(uri: string, deps: ServerDeps): Promise<ReadResourceResult> {
   const piece = await readPieceAt(uri, deps);
   if (piece !== null) return piece;
-  const narrationId = NARRATION_URI.exec(uri)?.[1];
-  if (narrationId !== undefined) return await readParts(uri, narrationId, deps);
+  const [, narrationId, heardNumber] = NARRATION_URI.exec(uri) ?? [];
+  if (narrationId !== undefined) return await readParts(uri, narrationId, heardNumber, deps);
   const { bytes, mimeType } = await (await deps.toolDeps.requests()).readResource(uri);
   return { contents: [{ uri, mimeType, blob: Buffer.from(bytes).toString("base64") }] };
 }

@@ -232,7 +232,7 @@ export async function runTool(
   const { signal } = context.mcpReq;
   const { defaultWaitSeconds } = capDefaultWait(deps, client);
   const send = createProgressSender(context, deps.log);
-  const onProgress: ToolCall["onProgress"] = (message, count) => send(deps.redact(message), count);
+  const onProgress: ToolCall["onProgress"] = (message, ...rest) => send(deps.redact(message), ...rest);
   const runner = createCallRunner(tool, deps, context, client);
   recordGiveUp(client, signal);
   try {

@@ -54,7 +54,14 @@ async function narrate(ledger: Ledger, id: string, text: string, maxCredits: num
       .values({
         ...{ id, base_url: identity.baseUrl, api_key_id: identity.apiKeyId, plan_hash: id, title: id },
         ...{ status: "running", max_credits: maxCredits, run: 1, revision: 1, problem: null },
-        ...{ file_name: null, skip_failed: 0, predecessor: null, told: "[]", started_at_ms: clock.wallMs() },
+        ...{
+          file_name: null,
+          skip_failed: 0,
+          heard_part: 0,
+          predecessor: null,
+          told: "[]",
+          started_at_ms: clock.wallMs(),
+        },
         ...{ owner: null, lease_until_steady_ms: 0, created_at_ms: clock.wallMs() },
       })
       .execute();

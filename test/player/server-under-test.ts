@@ -23,6 +23,7 @@ const callSchema = z.object({ name: z.string(), arguments: z.record(z.string(), 
 export interface ServerUnderTest {
   readonly testFolders: TestFolders;
   readonly client: Client;
+  readonly pid: number;
   /** The player's page, as served. */
   readonly html: string;
   call(name: string, args: Record<string, unknown>): Promise<CallToolResult>;
@@ -31,24 +32,32 @@ export interface ServerUnderTest {
   close(): Promise<void>;
 }
 
-export async function startServer(more: Record<string, string> = {}): Promise<ServerUnderTest> {
-  const testFolders = await createTestFolders();
+/**
+ * Starts a server.
+ *
+ * @param more settings of the server
+ * @param service the service that it uses, and its folders; a sandbox of its own by default
+ */
+export async function startServer(
+  more: Record<string, string> = {},
+  service: { readonly baseUrl: string; readonly apiKey: string; readonly folders: TestFolders } | null = null,
+): Promise<ServerUnderTest> {
+  const testFolders = service?.folders ?? (await createTestFolders());
   const client = new Client({ name: "test-chat", version: "1" });
-  const env = testFolders.env(null, { ...FAST, ...more });
-  await client.connect(
-    new StdioClientTransport({
-      command: NODE,
-      args: [...NODE_FLAGS, BIN, "--sandbox"],
-      env,
-      stderr: "ignore",
-    }),
-  );
+  const transport = new StdioClientTransport({
+    command: NODE,
+    args: [...NODE_FLAGS, BIN, ...(service === null ? ["--sandbox"] : [])],
+    env: testFolders.env(service, { ...FAST, ...more }),
+    stderr: "ignore",
+  });
+  await client.connect(transport);
   const [page] = pageSchema.parse(await client.readResource({ uri: PLAYER_URI })).contents;
   const call = (name: string, args: Record<string, unknown>): Promise<CallToolResult> =>
     client.callTool({ name, arguments: args }, { timeout: 60_000 });
   return {
     testFolders,
     client,
+    pid: transport.pid ?? 0,
     html: page.text,
     call,
     answer: async (method, params) => {
@@ -66,7 +75,7 @@ export async function startServer(more: Record<string, string> = {}): Promise<Se
     },
     close: async () => {
       await client.close();
-      await testFolders.remove();
+      if (service === null) await testFolders.remove();
     },
   };
 }

@@ -84,6 +84,8 @@ function createDeps(rows: readonly ListedRequest[], more: Partial<ToolDeps> = {}
       cancel: failIfCalled,
       list: async () => [],
       look: failIfCalled,
+      lookAtParts: failIfCalled,
+      makePartCaptions: failIfCalled,
       findFileByNumber: failIfCalled,
       close: async () => undefined,
     }),

@@ -26,13 +26,17 @@ interface PlacedPart {
 }
 
 /** Counts the silent frames to insert so that a part's sound begins at a given time. */
-function countSilentFramesUntil(part: Mp3Part, firstFrame: number, startSeconds: number): number {
+export function countSilentFramesUntil(part: Mp3Part, firstFrame: number, startSeconds: number): number {
   const { samplesPerFrame, sampleRateHz } = part.header;
   const start = (startSeconds * sampleRateHz - part.edges.leadingSamples) / samplesPerFrame;
   return Math.max(0, Math.round(start) - firstFrame);
 }
 
-function countSilentFramesAfter(part: Mp3Part, next: Mp3Part | undefined, pauseSeconds: number): number {
+export function countSilentFramesAfter(
+  part: Mp3Part,
+  next: Mp3Part | undefined,
+  pauseSeconds: number,
+): number {
   const { samplesPerFrame, sampleRateHz } = part.header;
   const present = part.edges.trailingSamples + (next?.edges.leadingSamples ?? 0);
   const frameCount = Math.round((pauseSeconds * sampleRateHz - present) / samplesPerFrame);

@@ -106,6 +106,7 @@ export class World {
           .values({
             ...{ id, base_url: BASE_URL, api_key_id: KEYS[0], plan_hash: id, title: id, status: "planned" },
             ...{ max_credits: 0, run: 0, revision: 0, problem: null, file_name: null, skip_failed: 0 },
+            ...{ heard_part: 0 },
             ...{ predecessor: null, told: "[]", started_at_ms: 0, owner: null, lease_until_steady_ms: 0 },
             created_at_ms: 0,
           })

@@ -1,0 +1,82 @@
+/** Cuts mp3 parts into segments of one stream, as players of HLS read it (RFC 8216, section 3.4, Packed Audio). */
+import { PartFiles } from "../part-file.ts";
+import { canShareStream } from "./frame-header.ts";
+import { buildSilentFrame } from "./info-frame.ts";
+import { countSilentFramesAfter, countSilentFramesUntil } from "./join-mp3.ts";
+import { readMp3, readSoundFrames } from "./read-mp3.ts";
+import { Reservoir } from "./reservoir.ts";
+
+/** Players state times as multiples of 1/90,000 s, with 33 bits. */
+const TIMESTAMP_HERTZ = 90_000;
+const TIMESTAMP_OWNER = "com.apple.streaming.transportStreamTimestamp\0";
+
+export interface StreamSegment {
+  readonly bytes: Uint8Array;
+  readonly seconds: number;
+}
+
+export interface StreamPart {
+  readonly path: string;
+  /** The part before it in the stream; null for the first. */
+  readonly previousPath: string | null;
+  /** The pause between the two. */
+  readonly pauseSeconds: number;
+  /** The time of the part on a timeline; 0 without one. */
+  readonly startSeconds: number;
+  /** The length of the stream so far. */
+  readonly streamSeconds: number;
+  readonly maxSegmentSeconds: number;
+}
+
+/** Builds the tag with the time of a segment's first sample. Every segment begins with one. */
+function buildTimestampTag(seconds: number): Buffer {
+  const content = Buffer.concat([Buffer.from(TIMESTAMP_OWNER), Buffer.alloc(8)]);
+  content.writeBigUInt64BE(
+    BigInt(Math.round(seconds * TIMESTAMP_HERTZ)) & 0x1ffffffffn,
+    content.byteLength - 8,
+  );
+  const frame = Buffer.concat([Buffer.from("PRIV"), Buffer.alloc(6), content]);
+  frame.writeUInt32BE(content.byteLength, 4);
+  const header = Buffer.from("ID3\x04\0\0\0\0\0\0", "latin1");
+  // The size fits the last byte, which has seven bits.
+  header[9] = frame.byteLength;
+  return Buffer.concat([header, frame]);
+}
+
+/**
+ * Cuts a part into segments, with the silence before it: together, they are the frames that the joined file has.
+ *
+ * @returns no segments if the part has another rate or other channels than the one before it
+ * @throws DamagedPartError if a part cannot be read as mp3
+ */
+export async function cutStreamSegments(part: StreamPart, signal: AbortSignal): Promise<StreamSegment[]> {
+  const paths = [...(part.previousPath === null ? [] : [part.previousPath]), part.path];
+  const measured = await new PartFiles("mp3", paths, signal).mapParts(readMp3);
+  const own = measured.at(-1);
+  const previous = measured.at(-2);
+  if (own === undefined) throw new RangeError("there is no part to cut");
+  if (previous !== undefined && !canShareStream(previous.header, own.header)) return [];
+  const { samplesPerFrame, sampleRateHz } = own.header;
+  const frameSeconds = samplesPerFrame / sampleRateHz;
+  const streamFrames = Math.round(part.streamSeconds / frameSeconds);
+  const pauseFrames = previous === undefined ? 0 : countSilentFramesAfter(previous, own, part.pauseSeconds);
+  const untilStart = countSilentFramesUntil(own, streamFrames + pauseFrames, part.startSeconds);
+  const silence = buildSilentFrame(own.headerBytes);
+  const frames: Uint8Array[] = Array<Uint8Array>(pauseFrames + untilStart).fill(silence);
+  const reservoir = new Reservoir();
+  await new PartFiles("mp3", [part.path], signal).mapParts(async (file) => {
+    for await (const batch of readSoundFrames(file)) {
+      for (const frame of batch) {
+        reservoir.silenceIfUndecodable(frame);
+        frames.push(frame.bytes.slice());
+      }
+    }
+  });
+  const framesPerSegment = Math.floor(part.maxSegmentSeconds / frameSeconds);
+  return Array.from({ length: Math.ceil(frames.length / framesPerSegment) }, (_, index) => {
+    const first = index * framesPerSegment;
+    const some = frames.slice(first, first + framesPerSegment);
+    const tag = buildTimestampTag((streamFrames + first) * frameSeconds);
+    return { bytes: Buffer.concat([tag, ...some]), seconds: some.length * frameSeconds };
+  });
+}

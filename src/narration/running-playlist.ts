@@ -1,0 +1,280 @@
+/**
+ * Keeps a playlist beside a narration that is being made, so that ordinary players follow it: HLS with packed mp3. The
+ * playlist only grows. It is ended when the narration ends, and removed when somebody who has followed it from its
+ * beginning can have heard it all.
+ */
+import { lstat, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { join, relative, sep } from "node:path";
+import type { Clock } from "../clock.ts";
+import { appendToStem } from "../files/file-name.ts";
+import { buildPartsPath, type OutputFolder } from "../files/output-folder.ts";
+import { retryWhileLocked } from "../files/retry-while-locked.ts";
+import { saveText } from "../files/save-text.ts";
+import { buildTemporaryPath, removeIfPresent } from "../files/temporary-file.ts";
+import type { NarrationRow } from "../ledger/schema.ts";
+import type { ProgressCount } from "../requests/call.ts";
+import type { NarrationDeps } from "./narration-deps.ts";
+import { buildFileName } from "./narration-file-names.ts";
+import type { PartState } from "./part-status.ts";
+import { findAudibleParts } from "./part-times.ts";
+import { getPlannedPart } from "./parts.ts";
+import { getPlanFormat, type StoredPlan } from "./planning/stored-plan.ts";
+
+const EXTENSION = ".m3u8";
+/** Limits of the length of a segment, which is a part, unless that comes out much longer than estimated. */
+const [SHORTEST_TARGET_SECONDS, LONGEST_TARGET_SECONDS] = [10, 150];
+/** A narration with at most so many missing parts is made before anybody needs a playlist. */
+const FEW_PARTS = 3;
+/** A playlist that nobody has ended or continued for so long is of a process that has died. */
+const ABANDONED_AFTER_MS = 24 * 60 * 60 * 1000;
+
+/** Disks round times. */
+const SWEEP_DELAY_MS = 2000;
+/** A playlist of days is smaller. */
+const MAX_PLAYLIST_BYTES = 4 * 1024 * 1024;
+
+const END = "#EXT-X-ENDLIST";
+const buildMark = (narrationId: string): string => `## ${narrationId}, while it is made`;
+const MARK = /^## (nar_[0-9a-f]+), while it is made$/m;
+const SEGMENT = /^#EXTINF:([\d.]+),\n(.*\/(\d+)-\d+\.mp3)$/gm;
+
+/**
+ * Chooses the length that no segment exceeds. Players that have heard everything look for more after that time, or half
+ * of it. Most begin with the third segment from the end, so segments are not shorter than parts.
+ */
+const chooseTargetSeconds = ({ parts }: StoredPlan): number => {
+  const lengths = parts.map(
+    ({ estimatedSeconds, pauseAfterSeconds }) => estimatedSeconds + pauseAfterSeconds,
+  );
+  const likely = Math.ceil(1.5 * lengths.reduce((longest, length) => Math.max(longest, length), 0));
+  return Math.min(LONGEST_TARGET_SECONDS, Math.max(SHORTEST_TARGET_SECONDS, likely));
+};
+
+const buildHead = (narrationId: string, plan: StoredPlan): string =>
+  [
+    "#EXTM3U",
+    buildMark(narrationId),
+    "#EXT-X-VERSION:3",
+    `#EXT-X-TARGETDURATION:${chooseTargetSeconds(plan)}`,
+    "#EXT-X-PLAYLIST-TYPE:EVENT",
+    "#EXT-X-START:TIME-OFFSET=0",
+    "",
+  ].join("\n");
+
+const buildSegmentFolder = (partsFolder: Pick<OutputFolder, "root">, narrationId: string): string =>
+  join(partsFolder.root, `${narrationId}.live`);
+
+const sumSegmentSeconds = (text: string): number =>
+  [...text.matchAll(SEGMENT)].reduce((sum, [, seconds]) => sum + Number(seconds), 0);
+
+interface FoundPlaylist {
+  readonly path: string;
+  readonly text: string;
+  readonly narrationId: string;
+}
+
+/** Lists the playlists of narrations. Files of other programs have no mark. */
+async function listPlaylists({ root }: Pick<OutputFolder, "root">): Promise<FoundPlaylist[]> {
+  const names = (await readdir(root).catch(() => [])).filter((name) => name.endsWith(EXTENSION));
+  const found = await Promise.all(
+    names.map(async (name) => {
+      const path = join(root, name);
+      const size = (await lstat(path).catch(() => null))?.size ?? 0;
+      const text = size > MAX_PLAYLIST_BYTES ? "" : await readFile(path, "utf8").catch(() => "");
+      const narrationId = MARK.exec(text)?.[1];
+      return narrationId === undefined ? [] : [{ path, text, narrationId }];
+    }),
+  );
+  return found.flat();
+}
+
+/** Players follow mp3 alone. The rows of a sheet are files of their own, and are there as soon as they are made. */
+const hasPlaylist = (plan: StoredPlan): boolean =>
+  getPlanFormat(plan) === "mp3" && plan.fileLayout !== "rows";
+
+/** Finds the playlist of a narration that is being made; `null` if there is none. */
+async function findPlaylist(folder: Pick<OutputFolder, "root">, narrationId: string): Promise<string | null> {
+  const found = (await listPlaylists(folder)).find((playlist) => playlist.narrationId === narrationId);
+  return found === undefined || found.text.includes(END) ? null : found.path;
+}
+
+/** Says how a narration can be heard while it is made; an empty text if it cannot yet, or need not. */
+export async function describeListening(
+  folder: Pick<OutputFolder, "root">,
+  narrationId: string,
+  plan: StoredPlan,
+  { done, total }: ProgressCount,
+): Promise<string> {
+  if (done === 0 || plan.fileLayout === "rows") return "";
+  if (!hasPlaylist(plan)) {
+    const isSoon = total - done <= FEW_PARTS;
+    return isSoon ? "" : `The saved parts are in ${buildPartsPath(folder.root)}; the file comes at the end.`;
+  }
+  const path = await findPlaylist(folder, narrationId);
+  return path === null ? "" : `To listen while it is made, play ${path}`;
+}
+
+/** Removes playlists that have been heard, and those of processes that have died. Never fails. */
+export async function sweepPlaylists(
+  folder: Pick<OutputFolder, "root">,
+  partsFolder: Pick<OutputFolder, "root">,
+  clock: Pick<Clock, "wallMs">,
+): Promise<void> {
+  for (const { path, text, narrationId } of await listPlaylists(folder)) {
+    const stats = await stat(path).catch(() => null);
+    if (stats === null) continue;
+    const maxAgeMs = text.includes(END) ? sumSegmentSeconds(text) * 1000 : ABANDONED_AFTER_MS;
+    if (clock.wallMs() - stats.mtimeMs < maxAgeMs) continue;
+    await removeIfPresent(path);
+    await rm(buildSegmentFolder(partsFolder, narrationId), { recursive: true, force: true }).catch(
+      () => undefined,
+    );
+  }
+}
+
+/** The playlist of one narration, for the process that drives it. Its errors stop no narration. */
+export class RunningPlaylist {
+  readonly #deps: NarrationDeps;
+  readonly #id: string;
+  readonly #plan: StoredPlan;
+  readonly #signal: AbortSignal;
+  /** Whether the narration has none, or none any more. */
+  #isOff: boolean;
+  #path: string | null = null;
+  #text = "";
+  /** The position of the part that comes next. */
+  #next = 0;
+  /** The position of the part that the stream ends with. */
+  #last: number | null = null;
+
+  /** @param signal aborts when this process must stop */
+  constructor(deps: NarrationDeps, narrationId: string, plan: StoredPlan, signal: AbortSignal) {
+    this.#deps = deps;
+    this.#id = narrationId;
+    this.#plan = plan;
+    this.#signal = signal;
+    this.#isOff = !hasPlaylist(plan);
+  }
+
+  /** Adds the parts that are saved, in reading order. Passes over failed parts. */
+  async extend(narration: NarrationRow, states: readonly PartState[]): Promise<void> {
+    const next = states[this.#next]?.status;
+    const isReady = next === "saved" || next === "failed" || next === "skipped";
+    if (this.#isOff || narration.status !== "running" || !isReady) return;
+    try {
+      if (this.#path === null) await this.#begin(states);
+      if (!this.#isOff) await this.#addSaved(narration, states);
+    } catch (error) {
+      this.#giveUp(error);
+    }
+  }
+
+  /** Ends the playlist, because nothing more is made. */
+  async end(): Promise<void> {
+    if (this.#isOff) return;
+    this.#isOff = true;
+    try {
+      const { folder, partsFolder, clock } = this.#deps;
+      const playlists = await listPlaylists(folder);
+      const own = playlists.find(({ narrationId }) => narrationId === this.#id);
+      if (own === undefined || own.text.includes(END)) return;
+      await this.#replace(own.path, `${own.text}${END}\n`);
+      const seconds = sumSegmentSeconds(own.text);
+      void clock.sleep(seconds * 1000 + SWEEP_DELAY_MS, this.#signal).then(
+        () => sweepPlaylists(folder, partsFolder, clock),
+        () => undefined,
+      );
+    } catch (error) {
+      this.#giveUp(error);
+    }
+  }
+
+  #giveUp(error: unknown): void {
+    if (this.#signal.aborted) return;
+    this.#isOff = true;
+    this.#deps.log.warn(`the playlist of ${this.#id} is not kept: ${String(error)}`);
+  }
+
+  /** Continues the playlist of an earlier run or process, or decides that one is worth while. */
+  async #begin(states: readonly PartState[]): Promise<void> {
+    const { folder, partsFolder, clock } = this.#deps;
+    await sweepPlaylists(folder, partsFolder, clock);
+    const playlists = await listPlaylists(folder);
+    const own = playlists.find(({ narrationId }) => narrationId === this.#id);
+    if (own !== undefined) {
+      this.#path = own.path;
+      this.#text = own.text.replace(`${END}\n`, "");
+      const numbers = [...own.text.matchAll(SEGMENT)].map(([, , , number]) => Number(number));
+      this.#next = numbers.at(-1) ?? 0;
+      this.#last = this.#next === 0 ? null : this.#next - 1;
+      return;
+    }
+    const missingCount = states.filter(({ status }) => status !== "saved").length;
+    this.#isOff = missingCount <= FEW_PARTS || missingCount * 2 < states.length;
+    const segments = buildSegmentFolder(partsFolder, this.#id);
+    if (!this.#isOff) await rm(segments, { recursive: true, force: true });
+  }
+
+  async #addSaved(narration: NarrationRow, states: readonly PartState[]): Promise<void> {
+    const first = this.#text.length;
+    for (; this.#next < states.length; this.#next += 1) {
+      const state = states[this.#next];
+      const isLeftOut = state?.status === "failed" || state?.status === "skipped";
+      if (state?.status !== "saved" && !isLeftOut) break;
+      if (state !== undefined && !isLeftOut) await this.#addPart(state, states);
+    }
+    if (this.#text.length === first) return;
+    if (this.#path !== null) return await this.#replace(this.#path, this.#text);
+    const file = { narration, plan: this.#plan, file: { chapterIndex: null }, isComplete: true };
+    const name = appendToStem(buildFileName(file), "", EXTENSION);
+    this.#path = (await saveText(this.#deps.folder, name, this.#text)).path;
+  }
+
+  async #addPart(state: PartState, states: readonly PartState[]): Promise<void> {
+    const { folder, partsFolder } = this.#deps;
+    const position = this.#next;
+    const last = this.#last === null ? [] : [states[this.#last]].flatMap((each) => each ?? []);
+    const audible = await findAudibleParts(this.#deps, this.#plan, [...last, state]);
+    const [own, previous] = [audible.get(position), audible.get(this.#last ?? -1)];
+    // The audio of another machine is not here. The joiner fetches it again.
+    if (own === undefined) return;
+    const { cutStreamSegments } = await import("../audio/mp3/stream-segments.ts");
+    const segments = await cutStreamSegments(
+      {
+        path: own.source.path,
+        previousPath: previous?.source.path ?? null,
+        pauseSeconds: previous?.source.pauseAfterSeconds ?? 0,
+        startSeconds: getPlannedPart(this.#plan, position).startSeconds ?? 0,
+        streamSeconds: sumSegmentSeconds(this.#text),
+        maxSegmentSeconds: chooseTargetSeconds(this.#plan),
+      },
+      this.#signal,
+    );
+    if (segments.length === 0) return;
+    const segmentFolder = buildSegmentFolder(partsFolder, this.#id);
+    await partsFolder.ensureExists();
+    await mkdir(segmentFolder, { mode: 0o700 }).catch(() => undefined);
+    if (this.#text === "") this.#text = buildHead(this.#id, this.#plan);
+    for (const [index, { bytes, seconds }] of segments.entries()) {
+      const number = `${position + 1}`.padStart(5, "0");
+      const path = join(segmentFolder, `${number}-${`${index + 1}`.padStart(2, "0")}.mp3`);
+      await writeFile(path, bytes);
+      const uri = relative(folder.root, path).split(sep).join("/");
+      this.#text += `#EXTINF:${seconds.toFixed(6)},\n${uri}\n`;
+    }
+    this.#last = position;
+  }
+
+  /** Replaces the playlist in one step, unless somebody has put another file in its place. */
+  async #replace(path: string, text: string): Promise<void> {
+    const present = await readFile(path, "utf8").catch(() => "");
+    if (MARK.exec(present)?.[1] !== this.#id) throw new Error(`${path} was removed or replaced`);
+    const temporary = buildTemporaryPath(this.#deps.folder.root);
+    try {
+      await writeFile(temporary, text, { flag: "wx", mode: (await stat(path)).mode });
+      await retryWhileLocked(() => rename(temporary, path));
+    } finally {
+      await removeIfPresent(temporary);
+    }
+  }
+}
