@@ -1,5 +1,6 @@
 /** Drives `narrate` against a fake service, with texts whose parts are known. */
 import { z } from "zod";
+import { RESERVED_CREDITS } from "../../src/contract/billing.ts";
 import { FAST } from "../support/bin-under-test.ts";
 import { FakeService, type FakeServiceOptions } from "../support/fake-service.ts";
 import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
@@ -125,7 +126,9 @@ export class Narrator {
   /** Plans a text. A limit below the suggested one is given once, because only its next call starts the narration. */
   async planWithin(max_credits: number, args: Record<string, unknown>): Promise<NarrationOutput> {
     const plan = await this.narrate(args);
-    if (max_credits >= plan.credits.suggested_max) return plan;
+    const { total } = plan.parts;
+    // What is likely to suffice for parts of about one length is not asked about.
+    if (max_credits >= (plan.credits.estimate * (total - 1)) / total + RESERVED_CREDITS) return plan;
     return await this.narrate({ narration_id: plan.narration_id, max_credits });
   }
 
