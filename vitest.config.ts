@@ -28,7 +28,7 @@ const LONG = [
   "test/faults/seams/outages.test.ts",
   "test/ledger/{admission.model,keyv-suite,postgres-faults,processes}.test.ts",
   "test/mcp-tasks/{processes,store-faults}.test.ts",
-  "test/narration/{huge-text,random-kills,takeover}.test.ts",
+  "test/narration/{alice,huge-text,random-kills,takeover}.test.ts",
   // Its scenarios follow real time on a busy machine, so it runs where somebody looks at what it finds.
   ...("AUDIO_MODEL_RUNS" in process.env ? ["test/narration/round.model.test.ts"] : []),
   "test/narration/text/properties.test.ts",
@@ -50,9 +50,9 @@ export default defineConfig({
     hookTimeout: 120_000,
     // Expected events arrive within milliseconds, or within seconds on a busy machine.
     expect: { poll: { timeout: 60_000 } },
-    // Most tests wait for processes, so with fewer than three workers per core both cores of a quick machine idle. On a
-    // slow machine, as CI may have, six workers are no faster than three, and tests starve.
-    maxWorkers: process.env["CI"] === "true" ? 3 : 6,
+    // Most tests wait for processes, so with one worker per core both cores of a quick machine idle. With more than four,
+    // tests starve; on a slow machine, as CI may have, four are no faster than three.
+    maxWorkers: process.env["CI"] === "true" ? 3 : 4,
     sequence: { sequencer: LongestFirst },
     reporters: ["default", new SkipList()],
     // A process for each of two hundred files would cost a minute of both cores, so the files together are not isolated.
