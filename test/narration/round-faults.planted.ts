@@ -18,7 +18,10 @@ const FAULTS: ReadonlyArray<PlantedFault<Promised>> = [
     name: "parts are begun from the end",
     file: ROUND,
     changes: [
-      ["      this.#states.find(({ part, status })", "      this.#states.findLast(({ part, status })"],
+      [
+        "(heard.find(isNext) ?? this.#states.find(isNext))",
+        "(heard.findLast(isNext) ?? this.#states.findLast(isNext))",
+      ],
     ],
     rules: ["order"],
   },

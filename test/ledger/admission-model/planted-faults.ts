@@ -298,8 +298,8 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     BILLS,
     ["sums", "budget"],
     [
-      '.where("base_url", "=", identity.baseUrl)\n    .where("spent_at_ms", ">", sinceMs);',
-      '.where("api_key_id", "=", identity.apiKeyId)\n    .where("spent_at_ms", ">", sinceMs);',
+      '.where("base_url", "=", identity.baseUrl)\n    .where("spent_at_ms", ">", sinceMs)',
+      '.where("api_key_id", "=", identity.apiKeyId)\n    .where("spent_at_ms", ">", sinceMs)',
     ],
   ),
   fault(

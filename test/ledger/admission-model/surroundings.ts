@@ -62,7 +62,10 @@ export const changeNarration: Prepare = (world, { a, b, c }) => {
     run: async () => {
       await database.tx(async (tx) => {
         if (kind === "move") {
-          const update = tx.updateTable("agm_part").set({ fingerprint }).where("narration", "=", id);
+          const update = tx
+            .updateTable("agm_part")
+            .set({ fingerprint, loose: fingerprint })
+            .where("narration", "=", id);
           await update.where("position", "=", position).execute();
           return;
         }
