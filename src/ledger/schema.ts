@@ -265,8 +265,9 @@ const paymentSchema = z.object({ ...requestShape, ...attemptShape, ...viewShape 
 /** A request with its current attempt. */
 export type RequestRow = z.infer<typeof paymentSchema>;
 
+const readColumnsSchema = paymentSchema.partial();
 /** Whether the columns that were read of a request are as they must be. */
-export const isWhole = (row: Partial<RequestRow>): boolean => paymentSchema.partial().safeParse(row).success;
+export const isWhole = (row: Partial<RequestRow>): boolean => readColumnsSchema.safeParse(row).success;
 export type NarrationRow = z.infer<typeof narrationSchema>;
 
 type Row<Columns extends z.core.$ZodShape> = z.infer<z.ZodObject<Columns>>;
