@@ -20,7 +20,7 @@ const narrationOf = (now: TaskNow) => narrationOutput.parse(resultOf(now).struct
 
 describe("a narration as an MCP task", () => {
   it("is polled until its file is saved, and another process reports the same", async () => {
-    const service = await startService(SPOKEN);
+    const service = await startService({ ...SPOKEN, processingMs: 500 });
     const start = await windowsOn(service);
     const client = start();
     const mcpTaskId = await client.begin(CALL, "narrate");
