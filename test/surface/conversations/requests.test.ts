@@ -1,10 +1,21 @@
 /** Conversations about requests with several wishes: a budget that the user states in a sentence, an edit, speakers, captions, other languages, a stop. */
+
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { buildText, PART_BYTES, paragraph } from "../../narration/narrator.ts";
+import type { FakeService } from "../../support/fake-service.ts";
 import { type CountedConversation, type Era, setupWithFaults } from "./conversation-setup.ts";
 import { describeConversations } from "./conversations.ts";
+
+/** Lets the service take no submission. */
+function refuseSubmissions(service: FakeService): void {
+  service.intercept = ({ kind }, response) => {
+    if (kind !== "create") return false;
+    service.refuse(response, 503, "temporarily_unavailable");
+    return true;
+  };
+}
 
 const SOUNDING = { audioBytes: PART_BYTES, audioSeconds: 4, hasDistinctSounds: true } as const;
 const sounding =
@@ -261,11 +272,7 @@ describeConversations("A longer wish", [
     returnsEarly: true,
     setup: sounding(),
     play: async (setup) => {
-      setup.service.intercept = ({ kind }, response, service) => {
-        if (kind !== "create") return false;
-        service.refuse(response, 503, "temporarily_unavailable");
-        return true;
-      };
+      refuseSubmissions(setup.service);
       const assistant = await setup.startAssistant();
       const waiting = await assistant.generate({ ...RAW, prompt: "The pool opens.", wait_seconds: 1 });
       const { args } = waiting.says(/The service is unavailable/).nextCall;
@@ -285,11 +292,7 @@ describeConversations("A longer wish", [
     returnsEarly: true,
     setup: sounding(),
     play: async (setup) => {
-      setup.service.intercept = ({ kind }, response, service) => {
-        if (kind !== "create") return false;
-        service.refuse(response, 503, "temporarily_unavailable");
-        return true;
-      };
+      refuseSubmissions(setup.service);
       const assistant = await setup.startAssistant();
       const text = { ...RAW, text: "The pool closes.", max_credits: 150 };
       const begun = await assistant.call("narrate", { ...text, wait_seconds: 2 });
