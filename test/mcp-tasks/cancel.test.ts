@@ -77,7 +77,7 @@ describe("an MCP task that is cancelled", () => {
     const start = await windowsOn(service);
     const client = start();
     const mcpTaskId = await client.begin(CALL);
-    while (service.count("query") === 0) await client.fetchTask(mcpTaskId);
+    await client.pollUntil(mcpTaskId, () => service.count("query") > 0);
     for (let times = 0; times < 2; times += 1) expect((await client.cancel(mcpTaskId)).error).toBeUndefined();
     expect((await client.fetchTask(mcpTaskId)).status).toBe("working");
     const done = await client.waitForEnd(mcpTaskId);
@@ -94,7 +94,7 @@ describe("an MCP task that is cancelled", () => {
     const start = await windowsOn(service);
     const client = start();
     const mcpTaskId = await client.begin(CALL);
-    while (service.count("query") === 0) await client.fetchTask(mcpTaskId);
+    await client.pollUntil(mcpTaskId, () => service.count("query") > 0);
     await client.cancel(mcpTaskId);
     for (const task of service.tasks.values()) task.status = "failed";
     const result = await client.result(mcpTaskId);

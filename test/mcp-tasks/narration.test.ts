@@ -54,7 +54,7 @@ describe("a narration as an MCP task", () => {
     const start = await windowsOn(service);
     const killTarget = start(KILLED);
     const mcpTaskId = await killTarget.begin(CALL, "narrate");
-    while (service.tasks.size === 0) await killTarget.fetchTask(mcpTaskId);
+    await killTarget.pollUntil(mcpTaskId, () => service.tasks.size > 0);
     await killTarget.kill();
     const successor = start();
     expect(narrationOf(await successor.waitForEnd(mcpTaskId))).toMatchObject({
@@ -73,7 +73,7 @@ describe("a narration as an MCP task", () => {
     // The first call with a limit below the suggested one is answered with the plan.
     await killTarget.call("narrate", { narration_id, max_credits: 155 }, {});
     const mcpTaskId = await killTarget.begin({ narration_id, max_credits: 155 }, "narrate");
-    while (service.tasks.size === 0) await killTarget.fetchTask(mcpTaskId);
+    await killTarget.pollUntil(mcpTaskId, () => service.tasks.size > 0);
     await killTarget.kill();
     const successor = start();
     const ended = await successor.waitForEnd(mcpTaskId);
@@ -83,7 +83,7 @@ describe("a narration as an MCP task", () => {
     // A call with a higher limit gets another MCP task, and the first one keeps its result.
     const more = await successor.begin(CALL, "narrate");
     expect(more).not.toBe(mcpTaskId);
-    while (service.tasks.size < 2) await successor.fetchTask(more);
+    await successor.pollUntil(more, () => service.tasks.size >= 2);
     expect(await successor.fetchTask(mcpTaskId)).toEqual(ended);
     expect(narrationOf(await successor.waitForEnd(more)).status).toBe("finished");
     expect(await successor.fetchTask(mcpTaskId)).toEqual(ended);
@@ -95,7 +95,7 @@ describe("a narration as an MCP task", () => {
     const release = holdSubmissions(service);
     const client = start();
     const mcpTaskId = await client.begin(CALL, "narrate");
-    while (service.count("create") === 0) await client.fetchTask(mcpTaskId);
+    await client.pollUntil(mcpTaskId, () => service.count("create") > 0);
     await client.cancel(mcpTaskId);
     expect((await client.fetchTask(mcpTaskId)).status).toBe("cancelled");
     release();

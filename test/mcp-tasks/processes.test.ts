@@ -22,7 +22,7 @@ describe.each(stores)("on %s", (store) => {
     const start = await machinesOn(store, service, newDatabase);
     const { client: killTarget } = await start();
     const mcpTaskId = await killTarget.begin(CALL);
-    while (service.count("query") === 0) await killTarget.fetchTask(mcpTaskId);
+    await killTarget.pollUntil(mcpTaskId, () => service.count("query") > 0);
     await killTarget.kill();
     const { client: successor } = await start();
     const result = await successor.result(mcpTaskId);
@@ -129,7 +129,7 @@ describe.each(stores)("on %s", (store) => {
       const start = await machinesOn(store, service, newDatabase);
       const { client: killTarget } = await start();
       const mcpTaskId = await killTarget.begin(CALL);
-      while (service.count(kind) === 0 || service.tasks.size === 0) await killTarget.fetchTask(mcpTaskId);
+      await killTarget.pollUntil(mcpTaskId, () => service.count(kind) > 0 && service.tasks.size > 0);
       await killTarget.kill();
       for (const task of service.tasks.values()) task.status = "failed";
       const { client: successor } = await start();
@@ -152,7 +152,7 @@ describe("on another machine", skipBecause(whyNoPostgres() ?? whyNotElsewhere() 
     const release = kind === null ? holdSubmissions(service) : () => undefined;
     const killTarget = startClient(await useTestFolders(), service, settings, KILLED);
     const mcpTaskId = await killTarget.begin(CALL);
-    while (kind !== null && service.count(kind) === 0) await killTarget.fetchTask(mcpTaskId);
+    await killTarget.pollUntil(mcpTaskId, () => kind === null || service.count(kind) > 0);
     await killTarget.kill();
     release();
     const testFolders = await useTestFolders();
@@ -180,7 +180,7 @@ it("a new process replaces the file that the call of a killed process may replac
   const replaced = audioOf((await killTarget.result(await killTarget.begin(CALL))).structuredContent);
   const other = { prompt: "The text that replaces it" };
   const accepted = await killTarget.begin({ ...other, file_name: "elsewhere" });
-  while (service.count("create") < 2) await killTarget.fetchTask(accepted);
+  await killTarget.pollUntil(accepted, () => service.count("create") >= 2);
   const mcpTaskId = await killTarget.begin({ ...other, file_name: CALL.file_name, replace: true });
   await killTarget.kill();
   const successor = startClient(testFolders, service);

@@ -15,7 +15,7 @@ it(
     const service = await startService({ processingMs: 1000 });
     const client = startClient(await useTestFolders(), service, { AUDIO_STORE_URL: postgres.url });
     const mcpTaskId = await client.begin({ prompt: "While the store is away" });
-    while (service.count("query") === 0) await client.fetchTask(mcpTaskId);
+    await client.pollUntil(mcpTaskId, () => service.count("query") > 0);
     await postgres.kill();
     expect(await client.refusal("tasks/get", { taskId: mcpTaskId })).toBe(-32603);
     expect(await client.refusal("tasks/cancel", { taskId: mcpTaskId })).toBe(-32603);

@@ -122,6 +122,16 @@ export class TaskClient {
     }
   }
 
+  /** Polls until something has happened elsewhere, such as at the service. */
+  async pollUntil(taskId: string, hasHappened: () => boolean, withinMs = 30_000): Promise<void> {
+    const beganAtMs = performance.now();
+    while (!hasHappened()) {
+      const now = await this.fetchTask(taskId);
+      if (performance.now() - beganAtMs > withinMs)
+        throw new Error(`nothing happened: ${JSON.stringify(now)}`);
+    }
+  }
+
   /** Waits until a task has ended, and returns its result. */
   async result(taskId: string): Promise<z.infer<typeof toolResult>> {
     return resultOf(await this.waitForEnd(taskId));
@@ -131,9 +141,12 @@ export class TaskClient {
     await killHard(this.pid);
   }
 
+  /** Ends the server, and fails if it does not end. */
   async close(): Promise<void> {
     this.#server.input.end();
-    await this.#server.exited;
+    const isLate = new Promise<"late">((resolve) => setTimeout(resolve, 30_000, "late").unref());
+    if ((await Promise.race([this.#server.exited, isLate])) === "late")
+      throw new Error(`a server has not ended:\n${this.#server.stderr()}`);
   }
 }
 
