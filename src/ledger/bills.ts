@@ -28,24 +28,23 @@ const taskKey = sql`COALESCE(task_id, fingerprint || '#' || n)`;
  * Returns what a narration has cost: the attempts that were admitted for it and not refused. A send whose answer one API
  * key never saw counts until another one has sent the same attempt and has its task.
  */
-export async function readBill(db: Db, narrationId: string): Promise<Bill> {
-  const tasks = await db
+export function readBill(db: Db, narrationId: string): Promise<Bill> {
+  const tasks = db
     .selectFrom("agm_payment")
-    .select(["fingerprint", "n", "task_id", ...columns])
+    .select(["task_id", ...columns])
+    .select(sql<string | null>`MAX(MAX(task_id)) OVER (PARTITION BY fingerprint, n)`.as("answered"))
     .where("payer", "=", narrationId)
-    .groupBy(["fingerprint", "n", "task_id"])
-    .execute();
-  const answered = new Set(
-    tasks.flatMap(({ fingerprint, n, task_id }) => (task_id === null ? [] : [`${fingerprint}#${n}`])),
-  );
-  let [spent, charged, unknown] = [0, 0, 0];
-  for (const { fingerprint, n, task_id, most, known } of tasks) {
-    if (task_id === null && answered.has(`${fingerprint}#${n}`)) continue;
-    spent += known ?? most;
-    charged += known ?? 0;
-    unknown += task_id === null ? most : 0;
-  }
-  return { spent, charged, unknown };
+    .groupBy(["fingerprint", "n", "task_id"]);
+  const sum = (credits: RawBuilder<unknown>) => sql<number>`COALESCE(SUM(${credits}), 0)`;
+  return db
+    .selectFrom(tasks.as("task"))
+    .select([
+      sum(sql`COALESCE(known, most)`).as("spent"),
+      sum(sql`known`).as("charged"),
+      sum(sql`CASE WHEN task_id IS NULL THEN most END`).as("unknown"),
+    ])
+    .where((eb) => eb.or([eb("task_id", "is not", null), eb("answered", "is", null)]))
+    .executeTakeFirstOrThrow();
 }
 
 /** What a request has cost, with the input that was sent for it. */
