@@ -21,7 +21,7 @@ import { getIdempotencyKey, getIds } from "./stored-input.ts";
 
 /** How often a call looks while this process drives the row, whose changes are announced. It reads the row less often. */
 const LOOK_OWN_MS = 1000;
-const READ_OWN_MS = 5000;
+const READ_OWN_MS = 10_000;
 /** The changes of a row that another process drives are seen only by reading. */
 const READ_OTHER_MS = 150;
 /** A client that has cancelled a call repeats it within this time, or not at all. */
@@ -74,7 +74,7 @@ export class Attendance {
     const release = this.#driver.keepLeases();
     const wait = { requestId: row.id, sinceMs: this.#deps.clock.steadyMs() };
     if (call.handle === undefined) this.#waits.add(wait);
-    const changes = this.#driver.watchChanges(row.id);
+    const changes = this.#driver.watchChanges(row.id, call.signal);
     let last = row;
     let hasFailed = false;
     try {
@@ -160,7 +160,7 @@ export class Attendance {
       if (call.deadline.isOver) return row;
       const isOwn = this.#driver.isDriving(row.id);
       const pauseMs = Math.min(isOwn ? LOOK_OWN_MS : READ_OTHER_MS, call.deadline.leftMs);
-      const isAnnounced = await changes.wait(pauseMs, call.signal);
+      const isAnnounced = await changes.wait(pauseMs);
       hasChanged = isAnnounced || !isOwn || !this.#driver.isDriving(row.id) || call.deadline.isOver;
     }
   }

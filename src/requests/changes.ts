@@ -3,8 +3,8 @@ import type { Clock } from "../clock.ts";
 
 /** Notices the changes of one request or narration, from its creation until it is closed. */
 export interface Watch {
-  /** Resolves at the first change since the last wait, after `maxMs`, or when the signal aborts. Returns whether it has changed. */
-  wait(maxMs: number, signal: AbortSignal): Promise<boolean>;
+  /** Resolves at the first change since the last wait, after `maxMs`, or when its signal aborts. Returns whether it has changed. */
+  wait(maxMs: number): Promise<boolean>;
   close(): void;
 }
 
@@ -21,21 +21,23 @@ export class Changes {
     for (const listener of this.#listeners.get(id) ?? []) listener();
   }
 
-  watch(id: string): Watch {
-    let change = new AbortController();
-    const listener = (): void => change.abort("changed");
+  /** @param signal ends every wait when it aborts */
+  watch(id: string, signal: AbortSignal): Watch {
+    let wakeUp = new AbortController();
+    const listener = (): void => wakeUp.abort("changed");
     const listeners = this.#listeners.get(id) ?? new Set();
     this.#listeners.set(id, listeners.add(listener));
+    signal.addEventListener("abort", listener);
     return {
-      wait: async (maxMs, signal) => {
-        await this.#clock
-          .sleep(Math.max(0, maxMs), AbortSignal.any([signal, change.signal]))
-          .catch(() => undefined);
-        const hasChanged = change.signal.aborted;
-        if (hasChanged) change = new AbortController();
+      wait: async (maxMs) => {
+        if (!signal.aborted)
+          await this.#clock.sleep(Math.max(0, maxMs), wakeUp.signal).catch(() => undefined);
+        const hasChanged = wakeUp.signal.aborted;
+        if (hasChanged) wakeUp = new AbortController();
         return hasChanged;
       },
       close: () => {
+        signal.removeEventListener("abort", listener);
         listeners.delete(listener);
         if (listeners.size === 0) this.#listeners.delete(id);
       },
@@ -44,8 +46,8 @@ export class Changes {
 
   /** Resolves at the next change of `id`, after `maxMs`, or when the signal aborts. */
   async wait(id: string, maxMs: number, signal: AbortSignal): Promise<void> {
-    const watch = this.watch(id);
-    await watch.wait(maxMs, signal);
+    const watch = this.watch(id, signal);
+    await watch.wait(maxMs);
     watch.close();
   }
 }

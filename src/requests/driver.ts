@@ -155,8 +155,8 @@ export class RequestDriver {
   }
 
   /** Notices the changes that this process makes of a request. */
-  watchChanges(requestId: string): Watch {
-    return this.#changes.watch(requestId);
+  watchChanges(requestId: string, signal: AbortSignal): Watch {
+    return this.#changes.watch(requestId, signal);
   }
 
   /** Resolves at the next change that this process makes of any request, or after a time. */
