@@ -285,7 +285,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     "a bill counts only what was charged",
     BILLS,
     ["sums", "limit", "payer"],
-    ["    spent += known ?? most;", "    spent += known ?? 0;"],
+    ['sum(sql`COALESCE(known, most)`).as("spent")', 'sum(sql`known`).as("spent")'],
   ),
   fault(
     "each API key pays for a task that several know",
