@@ -1,5 +1,4 @@
 /** A download that has to wait for the limit of reads says so, and says it no more once it has begun. */
-import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it, onTestFinished } from "vitest";
 import { startReadCooldown } from "../../src/ledger/read-limits.ts";
 import { createRequests } from "../../src/requests/requests.ts";
@@ -24,24 +23,13 @@ it("a download that waits for a pause of reads to end names the pause", async ()
   }));
   const { requests } = createRequests(deps);
   onTestFinished(() => requests.close());
-  const passSeconds = async (count: number): Promise<void> => {
-    for (let second = 0; second < count; second += 1) {
-      await clock.advance(1000);
-      // Files are read and written in real time.
-      await sleep(5);
-    }
-  };
-  const look = async () => {
-    const view = requests.getTask("task-1", CALL);
-    await passSeconds(12);
-    return (await view).activity;
-  };
+  const look = async () => (await clock.until(requests.getTask("task-1", CALL))).activity;
   await startReadCooldown(deps.ledger, 60_000);
-  const begun = requests.generate(requestOf("Downloaded later"), CALL);
-  await passSeconds(12);
-  expect(await begun).toMatchObject({ status: "succeeded" });
+  const begun = await clock.until(requests.generate(requestOf("Downloaded later"), CALL));
+  await clock.advance(12_000);
+  expect(begun).toMatchObject({ status: "succeeded" });
   expect(await look()).toMatch(/cannot be asked for about \d+ s: it asked for a pause/);
-  await passSeconds(60);
+  await clock.advance(60_000);
   expect(hasBegun).toBe(true);
   expect(await look()).toBeNull();
 });

@@ -76,6 +76,7 @@ export async function makeDeps(
   onTestFinished(() => ledger.database.close());
   // The first use loads modules, which takes no time of the manual clock.
   await ledger.database.run(async () => undefined);
+  await import("../../src/audio/audio-length.ts");
   const deps: RequestDeps = {
     service: makeService(clock),
     ledger,
