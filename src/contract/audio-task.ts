@@ -11,6 +11,8 @@ import { isTaskId } from "./wire.ts";
 export const RUNNING_STATUSES = ["queued", "processing"] as const;
 export const TASK_STATUSES = [...RUNNING_STATUSES, "succeeded", "failed"] as const;
 export type RunningStatus = (typeof RUNNING_STATUSES)[number];
+export const isRunning = (status: string | null): status is RunningStatus =>
+  RUNNING_STATUSES.some((each) => each === status);
 export type TaskStatus = (typeof TASK_STATUSES)[number];
 
 const contractCreditsSchema = z.int().min(0).max(MAXIMUM_CHARGE_CREDITS);

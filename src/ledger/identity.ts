@@ -52,7 +52,7 @@ export function deriveExternalTaskFingerprint(baseUrl: string, taskId: string): 
 }
 
 /** Returns the id that a request has under one API key. */
-export function deriveRecordId(requestFingerprint: string, apiKeyId: ApiKeyId): string {
+export function deriveRequestId(requestFingerprint: string, apiKeyId: ApiKeyId): string {
   return hashParts("record", requestFingerprint, apiKeyId).slice(0, RECORD_ID_DIGITS);
 }
 

@@ -55,7 +55,7 @@ export function computePollSpacingMs(usedReads: number, windowMs: number): numbe
 
 /**
  * The longest time for which a submission or a task is tracked: the 60 minutes in which the service may finish a task,
- * and a margin of 5 minutes. After this time, concurrency slots are freed, retries end, and heartbeats are forgotten.
+ * and a margin of 5 minutes. After this time, concurrency slots are freed, and retries end.
  * Without this limit, a task that no process watches would keep its concurrency slot forever.
  */
 export const RECOVERY_TIMEOUT_MS = (RECOVERY_WINDOW_SECONDS + 5 * 60) * 1000;

@@ -40,7 +40,7 @@ export function parseRequestError({
   error,
   error_code,
 }: Pick<RequestRow, "error" | "error_code">): AudioError | null {
-  if (error === null) return null;
+  if (error === null && error_code === null) return null;
   const stored = parseJson(storedErrorSchema, error);
   return stored === null
     ? new AudioError(parseErrorCode(error_code ?? ""), "The reason cannot be read any more.")

@@ -11,7 +11,7 @@ export interface NewWish {
   readonly id?: string | undefined;
   readonly target: string;
   readonly kind: WishRow["kind"];
-  /** See `WishTable`. */
+  /** See {@link WishRow}. */
   readonly replaces?: string | null;
 }
 
@@ -130,7 +130,7 @@ export const hasWish = (ledger: Ledger, id: string): Promise<boolean> =>
       (await db.selectFrom("agm_wish").select("id").where("id", "=", id).executeTakeFirst()) !== undefined,
   );
 
-/** Deletes the wishes of this process, which is about to end, and of processes that are known to have ended. */
+/** Deletes the wishes of this process, which is about to end. */
 export const deleteOwnWishes = (ledger: Ledger): Promise<unknown> =>
   ledger.database.run((db) =>
     db.deleteFrom("agm_wish").where("process", "=", ledger.identity.processId).execute(),

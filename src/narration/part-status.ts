@@ -1,7 +1,7 @@
 /** Says what a part of a narration has come to. It is read from the part's row and its request's, and stored nowhere. */
 import { DamagedPartError, PartsDifferError } from "../audio/part-errors.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
-import { AudioError, type ErrorCode, parseErrorCode, type Wording, wordFor } from "../errors.ts";
+import { AudioError, type ErrorCode, type Wording, wordFor } from "../errors.ts";
 import {
   type PartTask,
   parseProblem,
@@ -9,8 +9,7 @@ import {
   type TasksByFingerprint,
 } from "../ledger/narration-rows.ts";
 import type { NarrationRow, PartRow } from "../ledger/schema.ts";
-import { fromStoredError, storedErrorSchema } from "../ledger/stored-error.ts";
-import { parseJson } from "../parse-json.ts";
+import { parseRequestError } from "../ledger/stored-error.ts";
 import { describeUnknownStatus } from "../requests/activity.ts";
 import { parseNote } from "../requests/note.ts";
 import { isRefunded, taskFailedError } from "../requests/task-failed-error.ts";
@@ -198,13 +197,9 @@ export const REFETCHED_IN_VAIN: StoredProblem = buildUnusableAudioProblem(
   "Its audio was fetched again, and cannot be read all the same.",
 );
 
-/** Restores the error of a request from its row. */
-function parseTaskError({ error, error_code }: PartTask): AudioError {
-  const stored = parseJson(storedErrorSchema, error);
-  return stored === null
-    ? new AudioError(parseErrorCode(error_code ?? ""), "The reason cannot be read any more.")
-    : fromStoredError(stored);
-}
+/** Restores the error of a request that has one. */
+const parseTaskError = (task: PartTask): AudioError =>
+  parseRequestError(task) ?? new AudioError("unexpected_response", "No reason is stored.");
 
 /** Returns the problem that an error of a request is for every part. */
 export const buildTaskProblem = (task: PartTask): StoredProblem => buildProblem(parseTaskError(task));

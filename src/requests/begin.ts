@@ -10,8 +10,8 @@ import { assertFileName } from "../files/file-name.ts";
 import type { Tx } from "../ledger/database.ts";
 import {
   deriveExternalTaskFingerprint,
-  deriveRecordId,
   deriveRequestFingerprint,
+  deriveRequestId,
 } from "../ledger/identity.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { findPartsToCome } from "../ledger/related-narrations.ts";
@@ -111,7 +111,7 @@ export function buildNewRequest(
   const nowMs = clock.wallMs();
   return {
     ...FRESH_REQUEST,
-    id: deriveRecordId(fingerprint, identity.apiKeyId),
+    id: deriveRequestId(fingerprint, identity.apiKeyId),
     base_url: identity.baseUrl,
     api_key_id: identity.apiKeyId,
     ...{ fingerprint, loose, body, written, asked, take },
@@ -131,7 +131,7 @@ export function buildExternalRequest(
   const nowMs = clock.wallMs();
   const empty: RequestRow = {
     ...FRESH_REQUEST,
-    id: deriveRecordId(fingerprint, identity.apiKeyId),
+    id: deriveRequestId(fingerprint, identity.apiKeyId),
     base_url: identity.baseUrl,
     api_key_id: identity.apiKeyId,
     fingerprint,
@@ -378,7 +378,7 @@ export async function fetchAdopted(
     return {
       ...other,
       ...toObservedPatch(task, { ...other, finished_at_ms: null }, nowMs),
-      id: deriveRecordId(other.fingerprint, ledger.identity.apiKeyId),
+      id: deriveRequestId(other.fingerprint, ledger.identity.apiKeyId),
       api_key_id: ledger.identity.apiKeyId,
       ...UNDRIVEN_REQUEST,
       maybe: 0,

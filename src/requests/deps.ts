@@ -1,5 +1,5 @@
 /**
- * Declares what single requests need from lower layers: service client, ledger, limits, output folder.
+ * Declares what single requests need from lower layers: service client, ledger, output folder.
  */
 import type { ServiceClient } from "../api/service.ts";
 import type { Clock } from "../clock.ts";

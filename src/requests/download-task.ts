@@ -1,4 +1,5 @@
 /** The use case of `download_audio`: saves a finished task's audio as a verified file. Does not wait for a task's end. */
+import { isRunning } from "../contract/audio-task.ts";
 import { AudioError } from "../errors.ts";
 import { assertFileName, buildNumberedName } from "../files/file-name.ts";
 import { LAST_NUMBER, probeNameAvailability } from "../files/free-names.ts";
@@ -118,7 +119,7 @@ async function refresh(
   row: RequestRow,
   call: CallWithDeadline,
 ): Promise<RequestRow> {
-  if (row.status !== "queued" && row.status !== "processing") return row;
+  if (!isRunning(row.status)) return row;
   const now = await resumeAndWait(context, row, { ...call, waitMs: 0 });
   const error = restoreError(now);
   if (error !== null) throw error;

@@ -2,7 +2,7 @@
  * Warns if a take is byte-identical to an earlier one, so that nobody pays for further takes, which would probably be
  * identical too.
  */
-import { deriveRecordId, deriveRequestFingerprint } from "../ledger/identity.ts";
+import { deriveRequestFingerprint, deriveRequestId } from "../ledger/identity.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { listFiles } from "../ledger/request-rows.ts";
 import type { FileRow, RequestRow } from "../ledger/schema.ts";
@@ -27,7 +27,7 @@ export async function describeIdenticalTake(
   if (body === null || take === null || take === 1) return null;
   const takeByRequest = new Map(
     listEarlierTakes(take).map((earlier) => [
-      deriveRecordId(deriveRequestFingerprint(base_url, body, earlier), api_key_id),
+      deriveRequestId(deriveRequestFingerprint(base_url, body, earlier), api_key_id),
       earlier,
     ]),
   );

@@ -1,6 +1,8 @@
 /** The use case of `get_task`: says how a task stands, and waits for it. Sends no submission. */
+
 import type { ObservedTask } from "../api/parse-task.ts";
 import { decideAfterFailedRead } from "../api/retry.ts";
+import { isRunning } from "../contract/audio-task.ts";
 import { AudioError } from "../errors.ts";
 import { readSincePollMs } from "../ledger/read-limits.ts";
 import type { RequestRow } from "../ledger/schema.ts";
@@ -113,7 +115,7 @@ async function wasPolledRecently(
   { ledger, timing }: RequestContext["deps"],
   row: RequestRow,
 ): Promise<boolean> {
-  if (row.status !== "queued" && row.status !== "processing") return false;
+  if (!isRunning(row.status)) return false;
   return (await readSincePollMs(ledger, row.id)) < timing.pollIntervalMs;
 }
 

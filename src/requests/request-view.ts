@@ -1,6 +1,6 @@
 /** Builds the view of a request that a use case returns to its tool. */
 import type { OutputFormat } from "../contract/audio-format.ts";
-import type { Billing, TaskStatus } from "../contract/audio-task.ts";
+import { type Billing, isRunning, type TaskStatus } from "../contract/audio-task.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import type { Wording } from "../errors.ts";
 import { markChargeTold } from "../ledger/request-rows.ts";
@@ -58,8 +58,7 @@ export interface ViewFacts {
 function buildBilling(row: RequestRow): Billing | null {
   const { task_id, status, charged_credits, refunded_credits } = row;
   if (task_id === null) return null;
-  const isRunning = status === "queued" || status === "processing";
-  if (!isRunning && charged_credits === null) return null;
+  if (!isRunning(status) && charged_credits === null) return null;
   return { reserved_credits: RESERVED_CREDITS, charged_credits, refunded_credits };
 }
 

@@ -14,7 +14,6 @@ import { canonicalizeInput } from "./canonical-input.ts";
 import type { RequestDeps } from "./deps.ts";
 import { type DownloadRequest, downloadTask } from "./download-task.ts";
 import { RequestDriver } from "./driver.ts";
-import { readCalibration } from "./estimate-calibration.ts";
 import { generate, type RequestContext } from "./generate.ts";
 import {
   listNewestSaved,
@@ -83,8 +82,6 @@ export function createRequests(deps: RequestDeps) {
       const rows = await findRequestsByFingerprint(deps.ledger, fingerprint);
       return (await findSavedAudio(deps, rows, null))?.path ?? null;
     },
-    /** Returns the ratio of actual to estimated length of a voice's earlier audio; 1 if too little is known. */
-    readCalibration: (voice: string | null) => readCalibration(deps, voice),
     /** Lists saved files without resuming anything, because clients ask for resources without a user's request. */
     listNewestSaved: (limit: number) => listNewestSaved(deps, limit),
     listNewestTaskIds: (limit: number) => listNewestTaskIds(deps, limit),

@@ -4,7 +4,7 @@ import type { ContentResponse } from "../api/content.ts";
 import { downloadInto } from "../api/download.ts";
 import { computeDelayAfterBreakMs, decideAfterFailedRead } from "../api/retry.ts";
 import { SIGNED_FORMATS } from "../contract/audio-format.ts";
-import type { TaskStatus } from "../contract/audio-task.ts";
+import { isRunning, type TaskStatus } from "../contract/audio-task.ts";
 import { buildTaskPath } from "../contract/wire.ts";
 import { Deadline } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
@@ -81,8 +81,7 @@ export async function saveAudioOf(job: Job, deps: StepDeps, saved: RequestRow): 
       if (error.code === "not_found" || error.code === "not_ready") {
         const status = await queryStatus(job, deps, row);
         if (status === "unknown" && error.code === "not_found") throw goneError(row);
-        if (status === "queued" || status === "processing" || status === "failed")
-          return await revoke(job, deps, row);
+        if (isRunning(status) || status === "failed") return await revoke(job, deps, row);
         error = audioNotThereError(row, error);
       }
       if (NOT_RETRIED.has(error.code) || recovery.isOver) throw error;

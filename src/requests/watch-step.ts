@@ -1,6 +1,8 @@
 /** The step that polls an accepted task until it has ended. */
+
 import type { ObservedTask } from "../api/parse-task.ts";
 import { decideAfterFailedRead } from "../api/retry.ts";
+import { isRunning } from "../contract/audio-task.ts";
 import { AudioError } from "../errors.ts";
 import { isAway, LeaseLostError } from "../ledger/ledger.ts";
 import { readSincePollMs, requestRead, startReadCooldown } from "../ledger/read-limits.ts";
@@ -146,7 +148,7 @@ export async function watch(job: Job, deps: StepDeps, watched: RequestRow): Prom
       row = await writeNote(job, deps, row, { kind: "query", error: toStoredError(error), untilMs });
     }
     if (row.status === "failed") return await retryFailed(job, deps, row, false);
-    if (row.status !== "queued" && row.status !== "processing") {
+    if (!isRunning(row.status)) {
       deps.line.wake();
       return row;
     }

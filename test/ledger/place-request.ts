@@ -1,6 +1,6 @@
 /** Stores requests and asks for their admission, in tests and in their child processes. */
 import { requestAdmission } from "../../src/ledger/admission.ts";
-import { deriveRecordId } from "../../src/ledger/identity.ts";
+import { deriveRequestId } from "../../src/ledger/identity.ts";
 import type { Ledger } from "../../src/ledger/ledger.ts";
 import { acquireRequest, insertRequest, readRequest } from "../../src/ledger/request-rows.ts";
 import type { RequestRow } from "../../src/ledger/schema.ts";
@@ -17,7 +17,7 @@ export async function place(
   const { identity, clock } = ledger;
   const nowMs = clock.wallMs();
   const fresh = sampleRequest({
-    ...{ id: deriveRecordId(text, identity.apiKeyId), base_url: identity.baseUrl, fingerprint: text },
+    ...{ id: deriveRequestId(text, identity.apiKeyId), base_url: identity.baseUrl, fingerprint: text },
     ...{ api_key_id: identity.apiKeyId, created_at_ms: nowMs, updated_at_ms: nowMs },
     ...{ body: JSON.stringify({ prompt: text }), status: "waiting", task_id: null, ...changes },
   });

@@ -14,7 +14,6 @@ export const UNUSED_REQUESTS: Requests = {
   listRequests: refuse,
   sumSpending: refuse,
   findSavedPath: refuse,
-  readCalibration: refuse,
   listNewestSaved: refuse,
   listNewestTaskIds: refuse,
   readResource: refuse,

@@ -174,3 +174,13 @@ describe("docs/reference-requests.md", () => {
     expect(namesBelow(heading).sort()).toEqual([...values].sort());
   });
 });
+
+it("the overview names files that really change each table of the ledger", () => {
+  const rows = [...read("docs/overview.md").matchAll(/^\|[^|]+\| `(agm_\w+)` \| (.+) \|$/gm)];
+  expect(rows.length).toBeGreaterThan(6);
+  for (const [, table = "", files = ""] of rows)
+    for (const [, file = ""] of files.matchAll(/`(\S+\.ts)`/g))
+      expect(read(`src/${file}`), `${file} changes ${table}`).toMatch(
+        new RegExp(`(?:insertInto|updateTable|deleteFrom)\\("${table}"\\)`),
+      );
+});
