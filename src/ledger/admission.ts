@@ -7,6 +7,7 @@ import { MAX_CONCURRENT_TASKS, SUBMISSIONS_PER_WINDOW } from "../contract/servic
 import { BUDGET_WINDOW_MS, readBill, sumSpentCredits } from "./bills.ts";
 import type { Tx } from "./database.ts";
 import { type Gate, type GateStamp, openGate, writeGate } from "./gate.ts";
+import { findUnagreed } from "./kinship.ts";
 import { doesWishStand, LeaseLostError, type Ledger } from "./ledger.ts";
 import { buildLimitTiming, type LimitTiming } from "./limit-timing.ts";
 import {
@@ -33,6 +34,8 @@ export type Admission =
   | { readonly kind: "unwanted" }
   /** No narration that wants it has room for it. */
   | { readonly kind: "over_max_credits" }
+  /** Its text was sent meanwhile, typed otherwise, and nobody has agreed to pay for it again. */
+  | { readonly kind: "repeated"; readonly other: RequestRow }
   | { readonly kind: "over_budget"; readonly spentCredits: number }
   | ({ readonly kind: "hold" } & Hold);
 
@@ -223,6 +226,8 @@ export const requestAdmission = (
       : await choosePayer(tx, ledger, nowSteadyMs, id, payers);
     if (chosen === undefined) return { kind: "over_max_credits" };
     const { payer, run } = chosen;
+    const other = isResend ? null : await findUnagreed(tx, ledger, row, payer);
+    if (other !== null) return { kind: "repeated", other };
     if (ledger.creditBudget !== null && !isResend) {
       const sinceMs = ledger.clock.wallMs() - BUDGET_WINDOW_MS;
       const spentCredits = await sumSpentCredits(tx, ledger, sinceMs, id);

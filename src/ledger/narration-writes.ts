@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { sql } from "kysely";
 import { splitRows, type Tx } from "./database.ts";
+import { addAgreed } from "./kinship.ts";
 import { type Ledger, rememberApiKey } from "./ledger.ts";
 import { isLeftToOtherKeys, type StoredProblem, selectNarration, selectParts } from "./narration-rows.ts";
 import { insertFile } from "./request-rows.ts";
@@ -71,6 +72,8 @@ export interface NarrationWant {
   readonly skipsFailed: boolean | null;
   /** Rows of parts with changed choices. */
   readonly choices: readonly PartRow[];
+  /** What the call agrees to (kinship.ts). */
+  readonly agreed: readonly string[];
   readonly mayReplace: boolean;
   /** `self` for a call that returns without waiting. */
   readonly wishKind: WishRow["kind"];
@@ -101,6 +104,7 @@ export function wantNarration(ledger: Ledger, id: string, want: NarrationWant): 
         ...(want.fileName === null ? {} : { file_name: want.fileName }),
         ...(want.skipsFailed === null ? {} : { skip_failed: Number(want.skipsFailed) }),
         ...(want.maxCredits === null ? {} : { max_credits: want.maxCredits }),
+        ...(want.agreed.length === 0 ? {} : { told: addAgreed(before, want.agreed) }),
         ...(starts ? buildStart(before) : {}),
         // The call of an MCP task that is resumed after this time has had its start, whatever came of it.
         ...(starts || want.handleId !== null ? { started_at_ms: ledger.clock.wallMs() } : {}),

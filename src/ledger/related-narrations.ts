@@ -53,8 +53,7 @@ export const listWantedNarrations = (ledger: Ledger): Promise<NarrationRow[]> =>
   });
 
 /** A part that a wanted narration has not begun. */
-type PartToCome = Pick<PartRow, "narration" | "position" | "loose" | "fingerprint"> &
-  Pick<NarrationRow, "started_at_ms">;
+type PartToCome = Pick<PartRow, "narration" | "position" | "loose" | "fingerprint">;
 
 /** Finds the parts of wanted narrations that have not begun and differ at most in typing or pronunciations. */
 export async function findPartsToCome(
@@ -66,13 +65,7 @@ export async function findPartsToCome(
   const parts = await tx
     .selectFrom("agm_part")
     .innerJoin("agm_narration", "agm_narration.id", "agm_part.narration")
-    .select([
-      "agm_part.narration",
-      "agm_part.position",
-      "agm_part.loose",
-      "agm_part.fingerprint",
-      "agm_narration.started_at_ms",
-    ])
+    .select(["agm_part.narration", "agm_part.position", "agm_part.loose", "agm_part.fingerprint"])
     .where("agm_part.loose", "in", loose)
     .where("agm_narration.status", "=", "running")
     .where(isVisible(ledger, "agm_narration.api_key_id"))
@@ -92,22 +85,22 @@ export async function findPartsToCome(
   return parts.filter(({ narration }) => wanted.has(narration));
 }
 
-/** What speaks a text that differs at most in typing or pronunciations. */
+/** What speaks texts, or is about to, that differ at most in typing or pronunciations. */
 export interface NearlyEqual {
-  readonly requests: readonly RequestRow[];
+  readonly requests: ReadonlyArray<{ readonly row: RequestRow; readonly isWanted: boolean }>;
   readonly partsToCome: readonly PartToCome[];
 }
 
-/** Finds what was paid for, is under way or is about to be sent, and is nearly equal to parts. */
+/** Finds the requests that are nearly equal to parts, and the parts to come. */
 export const findNearlyEqual = (ledger: Ledger, parts: readonly PartRow[]): Promise<NearlyEqual> =>
   ledger.database.snapshot(async (tx, nowSteadyMs) => {
-    const [requests, partsToCome]: [RequestRow[], PartToCome[]] = [[], []];
+    const requests: Array<NearlyEqual["requests"][number]> = [];
+    const partsToCome: PartToCome[] = [];
     for (const loose of splitRows([...new Set(parts.map((part) => part.loose))])) {
       for (const row of await findRequestsByLoose(tx, ledger, loose, "visible")) {
         const isWaiting = row.status === "waiting";
-        const isPaid = row.status === "succeeded" || row.status === "saved" || row.is_open === 1;
-        if (isPaid || (isWaiting && (await listPayers(tx, ledger, nowSteadyMs, row.id)).length > 0))
-          requests.push(row);
+        const isWanted = isWaiting && (await listPayers(tx, ledger, nowSteadyMs, row.id)).length > 0;
+        requests.push({ row, isWanted });
       }
       partsToCome.push(...(await findPartsToCome(tx, ledger, nowSteadyMs, loose)));
     }

@@ -152,7 +152,7 @@ const narrationShape = {
   heard_part: int,
   /** The narration of which this one is an edit, a choice of chapters or a newer text. */
   predecessor: textOrNull,
-  /** What answers have told of what needs consent: a JSON list of sentences and limits. */
+  /** What answers have told of what needs consent: a JSON list (kinship.ts). */
   told: text,
   started_at_ms: double,
   owner: textOrNull,

@@ -1,75 +1,68 @@
 /** Finds what a person has to agree to before a narration starts, beside its price. */
-import { z } from "zod";
+import {
+  areAgreed,
+  compareRepetition,
+  decideRepetition,
+  namePair,
+  parseTold,
+  type Repetition,
+} from "../ledger/kinship.ts";
 import type { NarrationSnapshot } from "../ledger/narration-rows.ts";
 import { findNearlyEqual, listNarrationsWith } from "../ledger/related-narrations.ts";
 import type { NarrationRow, PartRow } from "../ledger/schema.ts";
-import { parseJson } from "../parse-json.ts";
-import { compareTexts } from "../requests/loose-text.ts";
-import { parseStoredInput } from "../requests/stored-input.ts";
 import type { NarrationDeps } from "./narration-deps.ts";
 import type { StoredPlan } from "./planning/stored-plan.ts";
 
-/** Sentences that need consent. Consent is given by a call that comes after an answer has told the sentence. */
+type Told = Pick<NarrationRow, "told">;
+
+/** What needs consent. Consent is given by a call that lets credits be spent after an answer has told it. */
 export interface Consents {
-  readonly sentences: readonly string[];
-  /** Those of the sentences that the remarks of the plan do not have. */
+  /** What an answer must have told: remarks of the plan, and pairs. */
+  readonly keys: readonly string[];
+  /** The pairs of a part's request and one that it repeats. */
+  readonly pairs: readonly string[];
+  /** Says in words what the pairs are. */
   readonly extraRemarks: readonly string[];
 }
 
-/** A retyped text is noticed for this time after the audio was made. */
-const RETYPED_WITHIN_MS = 86_400_000;
 const MAX_NARRATIONS_NAMED = 3;
 
-/** What speaks nearly the text of a part, or is about to. */
-interface SpokenText extends Pick<PartRow, "fingerprint" | "loose"> {
-  readonly text: string;
-  readonly isPaid: boolean;
-  readonly endedAtMs: number | null;
-  /** Since when it is wanted. */
-  readonly sinceMs: number;
+/** A request, or a part to come, that a part repeats. */
+interface Repeated extends Pick<PartRow, "fingerprint" | "loose"> {
+  /** Says how a part with this text repeats it; `null` if it does not. */
+  readonly decide: (text: string) => Repetition | null;
+  readonly isMade: boolean;
 }
 
-/** Lists what speaks nearly the texts of parts, and was paid for, is under way or is about to be sent. */
-async function listSpokenTexts(
+/** Lists what speaks nearly the texts of parts, or is about to. */
+async function listRepeated(
   { ledger, plans }: Pick<NarrationDeps, "ledger" | "plans">,
   narrationId: string,
   parts: readonly PartRow[],
-): Promise<SpokenText[]> {
+): Promise<Repeated[]> {
   if (parts.length === 0) return [];
+  const nowMs = ledger.clock.wallMs();
   const { requests, partsToCome } = await findNearlyEqual(ledger, parts);
-  const spoken = requests.map(
-    ({ fingerprint, loose, body, written, status, finished_at_ms, created_at_ms }): SpokenText => ({
-      fingerprint,
-      loose: loose ?? "",
-      text: parseStoredInput({ body, written })?.prompt ?? "",
-      isPaid: status === "succeeded" || status === "saved",
-      endedAtMs: finished_at_ms,
-      sinceMs: created_at_ms,
+  const repeated = requests.map(
+    ({ row, isWanted }): Repeated => ({
+      fingerprint: row.fingerprint,
+      loose: row.loose ?? "",
+      decide: (text) => decideRepetition(row, text, isWanted, nowMs),
+      isMade: row.status === "succeeded" || row.status === "saved",
     }),
   );
-  for (const { narration, position, fingerprint, loose, started_at_ms: sinceMs } of partsToCome) {
+  for (const { narration, position, fingerprint, loose } of partsToCome) {
     if (narration === narrationId) continue;
     const plan = await plans.get(narration).catch(() => null);
-    const text = plan?.parts[position]?.text.trim() ?? "";
-    spoken.push({ fingerprint, loose, text, isPaid: false, endedAtMs: null, sinceMs });
+    const spoken = plan?.parts[position]?.text.trim() ?? "";
+    repeated.push({ fingerprint, loose, decide: (text) => compareRepetition(spoken, text), isMade: false });
   }
-  return spoken;
+  return repeated;
 }
 
-/** How what is spoken differs from the part that it is nearly equal to; `null` if the difference means another text. */
-function decideDifference(
-  { text: spokenText, isPaid, endedAtMs }: SpokenText,
-  text: string,
-  nowMs: number,
-): "pronunciation" | "typing" | null {
-  const difference = compareTexts(spokenText, text);
-  if (difference === "none") return isPaid ? "pronunciation" : null;
-  const isRecent = !isPaid || Math.abs(nowMs - (endedAtMs ?? nowMs)) < RETYPED_WITHIN_MS;
-  return difference === "typing" && isRecent ? "typing" : null;
-}
-
-function describePronunciations(count: number): string {
-  const subject = count === 1 ? "1 part that is paid for was" : `${count} parts that are paid for were`;
+function describePronunciations(count: number, areMade: boolean): string {
+  const which = areMade ? "paid for" : "paid for or being made";
+  const subject = count === 1 ? `1 part that is ${which} was` : `${count} parts that are ${which} were`;
   return `${subject} spoken with other pronunciations, and would be made again.`;
 }
 
@@ -82,68 +75,68 @@ function describeTyping(count: number, narrationIds: readonly string[]): string 
 }
 
 /**
- * Finds the consents that a narration needs with these choices. What was there when it was started has been agreed to,
- * and what it has under way goes on.
+ * Finds the consents that a narration needs with these choices, beside those that were given. What it has under way goes
+ * on: admission looks at each of its parts again.
  *
  * @param chosen positions of the parts whose choices the call changes
  */
 export async function findConsents(
   deps: Pick<NarrationDeps, "ledger" | "plans">,
-  { narration, parts, tasks }: Pick<NarrationSnapshot, "narration" | "parts" | "tasks">,
+  {
+    narration,
+    parts,
+    tasks,
+    isWanted,
+  }: Pick<NarrationSnapshot, "narration" | "parts" | "tasks" | "isWanted">,
   plan: StoredPlan,
   chosen: ReadonlySet<number>,
 ): Promise<Consents> {
   const { ledger } = deps;
-  const nowMs = ledger.clock.wallMs();
   const isPaid = ({ fingerprint }: PartRow): boolean =>
     tasks
       .get(fingerprint)
       ?.some(({ status, is_open }) => status === "succeeded" || status === "saved" || is_open === 1) === true;
-  const unpaid = parts.filter(
-    (part) => !isPaid(part) && (narration.status !== "running" || chosen.has(part.position)),
-  );
-  const spoken = Map.groupBy(await listSpokenTexts(deps, narration.id, unpaid), ({ loose }) => loose);
+  const unpaid = parts.filter((part) => !isPaid(part) && (!isWanted || chosen.has(part.position)));
+  const repeated = Map.groupBy(await listRepeated(deps, narration.id, unpaid), ({ loose }) => loose);
   const positions = { pronunciation: new Set<number>(), typing: new Set<number>() };
+  const pairs = new Set<string>();
   const retyped = new Set<string>();
+  let areMade = true;
   const own = new Set(parts.map(({ fingerprint }) => fingerprint));
-  for (const { position, loose } of unpaid) {
-    for (const other of spoken.get(loose) ?? []) {
-      const isAgreed = other.sinceMs < narration.started_at_ms && !chosen.has(position);
-      if (own.has(other.fingerprint) || isAgreed) continue;
-      const difference = decideDifference(other, plan.parts[position]?.text.trim() ?? "", nowMs);
-      if (difference !== null) positions[difference].add(position);
-      if (difference === "typing") retyped.add(other.fingerprint);
+  for (const part of unpaid) {
+    const { position, loose } = part;
+    for (const other of repeated.get(loose) ?? []) {
+      const pair = namePair(part, other);
+      if (own.has(other.fingerprint) || areAgreed(narration, [pair])) continue;
+      const repetition = other.decide(plan.parts[position]?.text.trim() ?? "");
+      if (repetition === null) continue;
+      pairs.add(pair);
+      positions[repetition].add(position);
+      if (repetition === "typing") retyped.add(other.fingerprint);
+      else areMade &&= other.isMade;
     }
   }
   const extraRemarks: string[] = [];
   if (positions.pronunciation.size > 0)
-    extraRemarks.push(describePronunciations(positions.pronunciation.size));
+    extraRemarks.push(describePronunciations(positions.pronunciation.size, areMade));
   if (positions.typing.size > 0) {
     const ids = await listNarrationsWith(ledger, [...retyped], narration.id);
     extraRemarks.push(describeTyping(positions.typing.size, ids));
   }
   const language = plan.remarks.filter(({ about }) => about === "language" && narration.status === "planned");
-  return { extraRemarks, sentences: [...language.map(({ sentence }) => sentence), ...extraRemarks] };
+  return { keys: [...language.map(({ sentence }) => sentence), ...pairs], pairs: [...pairs], extraRemarks };
 }
 
-/** What answers have told: sentences, and limits that plans have named. */
-const toldSchema = z.array(z.union([z.string(), z.number()]));
-
-type Told = Pick<NarrationRow, "told">;
-
-/** Parses what answers have told. A column that cannot be read has told nothing. */
-const parseTold = ({ told }: Told): ReadonlyArray<string | number> => parseJson(toldSchema, told) ?? [];
-
-/** Whether an answer has told all sentences. */
-export function areTold(narration: Told, { sentences }: Consents): boolean {
+/** Whether answers have told all that needs consent. */
+export function areTold(narration: Told, { keys }: Consents): boolean {
   const known = new Set(parseTold(narration));
-  return sentences.every((sentence) => known.has(sentence));
+  return keys.every((key) => known.has(key));
 }
 
 /** Whether an answer has named this limit or a lower one, so that a call may start with it. */
 export const isLimitTold = (narration: Told, maxCredits: number): boolean =>
   parseTold(narration).some((told) => typeof told === "number" && told <= maxCredits);
 
-/** Returns what is told, as it is stored, once an answer tells the sentences and names a limit. */
-export const addToTold = (narration: Told, { sentences }: Consents, limit: number): string =>
-  JSON.stringify([...new Set([...parseTold(narration), ...sentences, limit])]);
+/** Returns what is told, as it is stored, once an answer tells what needs consent and names a limit. */
+export const addToTold = (narration: Told, { keys }: Consents, limit: number): string =>
+  JSON.stringify([...new Set([...parseTold(narration), ...keys, limit])]);

@@ -313,17 +313,21 @@ export class NarrationOperations {
     const isResumed = handle !== undefined && narration.started_at_ms >= handle.openedAtMs;
     const wishKind = handle !== undefined ? "handle" : waitMs > 0 ? "call" : "self";
     const handleId = handle?.id ?? null;
-    const want = { fileName, mayReplace, skipsFailed: null, choices: [], wishKind, handleId } as const;
+    const nothingMore = { skipsFailed: null, choices: [], agreed: [] };
+    const want = { fileName, mayReplace, wishKind, handleId, ...nothingMore } as const;
     if (maxCredits !== null && (await this.#isUnchanged(called, changes)))
       return { goesOn: false, wishId: null };
     if (maxCredits !== null && !isResumed) {
-      const limit = { maxCredits, choices: called.choices, skipsFailed: shouldSkipFailed };
+      const { choices, consents } = called;
+      const limit = { maxCredits, choices, agreed: consents.pairs, skipsFailed: shouldSkipFailed };
       const wishId = await wantNarration(ledger, id, { ...want, ...limit, from: NARRATION_STATUSES });
       return { goesOn: true, wishId };
     }
     const isNamed = fileName !== null && fileName !== narration.file_name;
     const isInterrupted = status === "running" && !isWanted && !this.#rounds.isRunning(id);
-    const mayResume = source.kind === "narration" && source.mayResume === true;
+    // What nobody has agreed to is told first, by the plan of a call with a limit.
+    const isAgreed = called.consents.pairs.length === 0;
+    const mayResume = source.kind === "narration" && source.mayResume === true && isAgreed;
     const goesOn =
       status === "stopped" ||
       (status === "finished" && isNamed) ||

@@ -1,10 +1,10 @@
 /** From a plan to the rows of its parts: which request speaks each part, and which choices were made for it. */
 import type { AudioInput } from "../contract/audio-input.ts";
 import { deriveRequestFingerprint } from "../ledger/identity.ts";
+import { deriveLooseFingerprint } from "../ledger/kinship.ts";
 import type { PartRow } from "../ledger/schema.ts";
 import type { PartRequest } from "../requests/begin.ts";
 import { canonicalizeInput } from "../requests/canonical-input.ts";
-import { deriveLooseFingerprint } from "../requests/loose-text.ts";
 import { findPlannedChapters } from "./planning/planned-chapters.ts";
 import type { StoredPart, StoredPlan } from "./planning/stored-plan.ts";
 import { findPartsByQuote } from "./text/quotes.ts";

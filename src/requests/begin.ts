@@ -1,7 +1,4 @@
-/**
- * Begins a call's request: finds its row or stores it, and notes who wants it. The one guard against retyped texts
- * stands here, for every tool and path.
- */
+/** Begins a call's request: finds its row, that of the same text typed otherwise, or stores it; and notes who wants it. */
 import type { ObservedTask } from "../api/parse-task.ts";
 import type { AudioInput } from "../contract/audio-input.ts";
 import type { Deadline } from "../deadline.ts";
@@ -13,12 +10,12 @@ import {
   deriveRequestFingerprint,
   deriveRequestId,
 } from "../ledger/identity.ts";
+import { deriveLooseFingerprint, findKin, type Kinship } from "../ledger/kinship.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { findPartsToCome } from "../ledger/related-narrations.ts";
 import {
   buildNextAttempt,
   FRESH_REQUEST,
-  findRequestsByLoose,
   insertRequest,
   patchRequest,
   type RequestPatch,
@@ -34,9 +31,7 @@ import { describeReadHold } from "./activity.ts";
 import { canonicalizeInput } from "./canonical-input.ts";
 import type { RequestDeps } from "./deps.ts";
 import { toObservedPatch } from "./job.ts";
-import { compareTexts, deriveLooseFingerprint } from "./loose-text.ts";
 import { respellInput } from "./respelled-input.ts";
-import { parseStoredInput } from "./stored-input.ts";
 import { queryTask, waitForRead } from "./watch-step.ts";
 
 /** What identifies a request, and what is sent for it. */
@@ -144,15 +139,6 @@ export function buildExternalRequest(
   return { ...empty, ...toObservedPatch(task, empty, nowMs) };
 }
 
-/** Why a call is given another request than the one that it names to the letter. */
-export type Kinship =
-  /** A text that differs in typing, and that somebody still wants or the service works on. */
-  | "retyped_open"
-  /** A text that differs in quotation marks, blanks or Unicode form, and whose audio was made within the last day. */
-  | "retyped_saved"
-  /** The same text with other pronunciations. */
-  | "respelled";
-
 export interface Begun {
   readonly row: RequestRow;
   /** Whether the ledger had the request before. */
@@ -184,13 +170,16 @@ export function beginRequest(ledger: Ledger, draft: RequestRow, options: BeginOp
     if (wish !== null) await ledger.database.lockGate(tx, ledger.identity.apiKeyId);
     await ledger.database.lockRow(tx, "agm_request", fresh.id);
     const known = await readRequest(tx, fresh.id);
-    const isNew = known === undefined || (known.status === "waiting" && known.attempt === 1);
-    const kin =
-      isNew && wish !== null && fresh.task_id === null
-        ? await findKin(tx, ledger, nowSteadyMs, fresh)
-        : undefined;
+    const isOwnFailure = openedAtMs !== undefined && (known?.finished_at_ms ?? 0) >= openedAtMs;
+    const mayPay =
+      known === undefined ||
+      known.status === "waiting" ||
+      (known.status === "failed" && mayBeginAttempt && !isOwnFailure);
+    const isGuarded = mayPay && wish !== null && fresh.task_id === null;
+    const kin = isGuarded ? await findKin(tx, ledger, nowSteadyMs, fresh) : undefined;
+    if (isGuarded && kin === undefined && !(await isUnderWay(tx, ledger, nowSteadyMs, known)))
+      await assertNoPartToCome(tx, ledger, nowSteadyMs, fresh);
     if (known === undefined && kin === undefined) {
-      if (wish !== null) await assertNoPartToCome(tx, ledger, nowSteadyMs, fresh);
       await setAsideDamaged(tx, ledger, fresh.id);
       await insertRequest(tx, ledger, fresh);
     }
@@ -204,11 +193,9 @@ export function beginRequest(ledger: Ledger, draft: RequestRow, options: BeginOp
     if (fresh.is_listed === 1 && row.is_listed === 0) patch.is_listed = 1;
     const isAccepted = row.task_id !== null && row.status !== "failed";
     if (name !== undefined && kin === undefined && !isAccepted) Object.assign(patch, name);
-    if (!wasDriven) {
-      const isOwnFailure = openedAtMs !== undefined && (row.finished_at_ms ?? 0) >= openedAtMs;
-      if (row.status === "failed" && mayBeginAttempt && !isOwnFailure)
-        Object.assign(patch, buildNextAttempt(row));
-      else if (!isOwnFailure) Object.assign(patch, { error: null, error_code: null });
+    if (!wasDriven && !isOwnFailure) {
+      if (row.status === "failed" && mayBeginAttempt) Object.assign(patch, buildNextAttempt(row));
+      else Object.assign(patch, { error: null, error_code: null });
     }
     // A task that another API key had made is taken over. Both keys send an attempt under one idempotency key, so it is
     // also the task of an own send of this attempt without an answer; that of another attempt may have made its own.
@@ -230,60 +217,22 @@ export function beginRequest(ledger: Ledger, draft: RequestRow, options: BeginOp
   });
 }
 
+/** Whether somebody works on a request or wants it, so that what it repeats was looked for before. */
+const isUnderWay = async (
+  tx: Tx,
+  ledger: Ledger,
+  nowSteadyMs: number,
+  row: RequestRow | undefined,
+): Promise<boolean> =>
+  row !== undefined &&
+  (ledger.database.isHeld(row, nowSteadyMs) ||
+    (await listPayers(tx, ledger, nowSteadyMs, row.id)).length > 0);
+
 const adoptedColumns = (fresh: RequestRow): RequestPatch => {
   const { id: _id, is_listed: _listed, owner: _owner, lease_until_steady_ms: _lease, ...columns } = fresh;
   const { file_name: _name, replaces: _replaces, created_at_ms: _created, ...adopted } = columns;
   return adopted;
 };
-
-const DAY_MS = 86_400_000;
-
-const readAsked = (row: Pick<RequestRow, "asked" | "body" | "written">): string =>
-  row.asked ?? parseStoredInput({ body: row.body, written: null })?.sentPrompt ?? "";
-const readWritten = (row: Pick<RequestRow, "body" | "written">): string =>
-  parseStoredInput(row)?.prompt ?? "";
-
-/**
- * Decides whether a request is most likely the one that a model means when it types a text again.
- *
- * @param isWanted whether somebody wants it, if nothing of it was sent
- */
-export function decideKinship(
-  row: RequestRow,
-  fresh: RequestRow,
-  isWanted: boolean,
-  nowMs: number,
-): Kinship | null {
-  const difference = compareTexts(readWritten(row), readWritten(fresh));
-  const isRecent = Math.abs(nowMs - (row.finished_at_ms ?? row.updated_at_ms)) < DAY_MS;
-  const isWithService = row.task_id === null ? row.status === "unresolved" && isRecent : row.is_open === 1;
-  // An error later does not undo a send: the service may be working on it all the same.
-  if (isWithService || (row.status === "waiting" && isWanted && row.error_code === null))
-    return difference === "none" ? "respelled" : "retyped_open";
-  if (row.status !== "succeeded" && row.status !== "saved") return null;
-  const askedDifference = compareTexts(readAsked(row), readAsked(fresh));
-  // A changed rule of the settings alone pays nothing; a call that says how a word sounds asks for another text.
-  if (difference === "none") return askedDifference === "none" ? "respelled" : null;
-  return difference === "typing" && askedDifference === "typing" && isRecent ? "retyped_saved" : null;
-}
-
-/** Finds a request of this API key that a model most likely means when it types the text again. */
-async function findKin(
-  tx: Tx,
-  ledger: Ledger,
-  nowSteadyMs: number,
-  fresh: RequestRow,
-): Promise<{ readonly row: RequestRow; readonly kinship: Kinship } | undefined> {
-  if (fresh.loose === null) return undefined;
-  for (const row of await findRequestsByLoose(tx, ledger, [fresh.loose], "own")) {
-    if (row.id === fresh.id) continue;
-    const isWanted =
-      row.status === "waiting" && (await listPayers(tx, ledger, nowSteadyMs, row.id)).length > 0;
-    const kinship = decideKinship(row, fresh, isWanted, ledger.clock.wallMs());
-    if (kinship !== null) return { row, kinship };
-  }
-  return undefined;
-}
 
 /**
  * Refuses a text that a running narration is about to have made, typed otherwise: it would be paid for twice.

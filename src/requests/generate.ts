@@ -1,6 +1,7 @@
 /** The use case of `generate_audio`: one text to one saved file. */
 import { Deadline } from "../deadline.ts";
 import type { AudioError, Wording } from "../errors.ts";
+import { decideKinship, type Kinship } from "../ledger/kinship.ts";
 import {
   findRequestsByFingerprint,
   findRequestsByLoose,
@@ -13,10 +14,8 @@ import {
   type Begun,
   beginRequest,
   buildNewRequest,
-  decideKinship,
   fetchAdopted,
   type GenerateRequest,
-  type Kinship,
   type PreparedRequest,
   prepareRequest,
 } from "./begin.ts";

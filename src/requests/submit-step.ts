@@ -34,6 +34,25 @@ async function assertWithinBudget({ ledger, line }: StepDeps, row: RequestRow): 
   if (spent + RESERVED_CREDITS > ledger.creditBudget) throw overBudgetError(ledger.creditBudget, spent);
 }
 
+/** The error for a text that was sent while this request waited, typed otherwise or with other pronunciations. */
+function repeatedError(other: RequestRow, { is_listed }: RequestRow): AudioError {
+  const where = other.payer === null ? "" : ` for narration ${other.payer}`;
+  return new AudioError(
+    "invalid_request",
+    `This text was sent meanwhile${where}; it differs only in quotation marks, blanks, case or pronunciations. Nothing was sent or charged for it here.`,
+    {
+      remedy:
+        is_listed === 1
+          ? "Send the same call again: it returns that audio, free."
+          : {
+              assistant:
+                "Call narrate with narration_id and max_credits: the plan says what would be paid for again, and the call after it makes it.",
+              terminal: "Run the same command again: the plan says what would be paid for again.",
+            },
+    },
+  );
+}
+
 /** Ranks of the line. A send that may have arrived has its slot already, so it must not wait behind others. */
 const chooseRank = (row: RequestRow): number => (row.maybe > 0 ? 0 : row.is_listed === 1 ? 1 : 2);
 
@@ -75,6 +94,7 @@ export async function submit(job: Job, deps: StepDeps, row: RequestRow): Promise
   const sendId = randomUUID();
   const leave = await waitForLeave(job, deps, row, sendId);
   if (leave.kind === "unwanted" || leave.kind === "over_max_credits") return null;
+  if (leave.kind === "repeated") throw repeatedError(leave.other, row);
   if (leave.kind === "over_budget") throw overBudgetError(ledger.creditBudget ?? 0, leave.spentCredits);
   // A send of this job that may have arrived is sent again in any case.
   const mayCallOff = job.isDoubtful && !job.mayHaveSent;

@@ -9,7 +9,7 @@ export const sampleRequest = (changes: Partial<RequestRow> = {}): RequestRow => 
   base_url: "https://service.example",
   api_key_id: "account",
   fingerprint: "work-1",
-  loose: "loose-1",
+  loose: `loose of ${changes.fingerprint ?? "work-1"}`,
   body: '{"prompt":"Grüße, 世界 🎧 \\u2028 :base64:"}',
   written: null,
   asked: null,

@@ -1,8 +1,8 @@
 /** Texts that a model has typed again are recognised: quotation marks, blanks, case and Unicode form are folded. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { compareTexts, deriveLooseFingerprint } from "../../src/ledger/kinship.ts";
 import { canonicalizeInput } from "../../src/requests/canonical-input.ts";
-import { compareTexts, deriveLooseFingerprint } from "../../src/requests/loose-text.ts";
 
 const BASE_URL = "https://service.example";
 
