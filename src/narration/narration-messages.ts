@@ -132,19 +132,22 @@ function describeMissingFiles({ missingPaths }: NarrationView): string {
 }
 
 /** Reports files that got a number because their name was taken. */
-function describeNumberedNames({ files, mayReplace }: NarrationView, reader: Reader): string {
+function describeNumberedNames({ narrationId, files, takenNames }: NarrationView, reader: Reader): string {
   const taken = files.flatMap(({ conflictingName }) =>
     conflictingName === null ? [] : [JSON.stringify(conflictingName)],
   );
   if (taken.length === 0) return "";
   const names = listFirst(taken, MAX_LISTED);
-  const was =
+  const [was, it, that] =
     taken.length === 1
-      ? `A file named ${names} was there already, so a number was added.`
-      : `Files named ${names} were there already, so numbers were added.`;
-  return mayReplace
-    ? `${was} This server did not save that file, or it has changed since.`
-    : `${was} With ${reader === "terminal" ? "--replace" : "replace true"} it takes the name of a file that this server saved and that is unchanged.`;
+      ? [`A file named ${names} was there already, so a number was added.`, "it", "that name"]
+      : [`Files named ${names} were there already, so numbers were added.`, "them", "those names"];
+  if (takenNames === null) return was;
+  if (takenNames === "foreign")
+    return `${was} This server did not save ${taken.length === 1 ? "that file, or it has" : "those files, or they have"} changed since.`;
+  return reader === "terminal"
+    ? `${was} The same command with --replace gives ${it} ${that} instead, free.`
+    : `${was} To give ${it} ${that} instead (free): narrate with narration_id ${narrationId} and replace true.`;
 }
 
 /** Reports captions and chapter files that were edited, moved or replaced. */

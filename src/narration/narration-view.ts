@@ -7,13 +7,14 @@ import {
   SUBMISSIONS_PER_WINDOW,
 } from "../contract/service-limits.ts";
 import { takeFirstCodePoints } from "../contract/unicode.ts";
+import { probeNameAvailability } from "../files/free-names.ts";
 import { type NarrationSnapshot, parseProblem, type RunPace } from "../ledger/narration-rows.ts";
 import type { FileRow, NarrationRow, PartRow } from "../ledger/schema.ts";
 import type { RequestDeps } from "../requests/deps.ts";
 import { readCalibration } from "../requests/estimate-calibration.ts";
 import { keepPresent } from "../requests/saved-audio.ts";
-import { buildFileName } from "./narration-file-names.ts";
-import { buildNarrationFiles, isFileIntact, type NarrationFile } from "./narration-files.ts";
+import { buildFileName, isFreeInOtherFormats } from "./narration-file-names.ts";
+import { buildNarrationFiles, findReplaceable, isFileIntact, type NarrationFile } from "./narration-files.ts";
 import { isWithService, listPartProblems, type NarrationProblem, type PartState } from "./part-status.ts";
 import { getPartSpeed } from "./parts.ts";
 import { type ChapterEstimate, estimateChapters, type PartEstimate } from "./planning/chapter-estimates.ts";
@@ -43,8 +44,11 @@ export interface NarrationView extends NarrationTotals {
   readonly unspoken: readonly string[];
   /** Indexes of the parts that are missing from the files. Empty until there is a file. */
   readonly unjoinedParts: readonly number[];
-  /** Whether this call let files take the place of older files that have the same names. */
-  readonly mayReplace: boolean;
+  /**
+   * Whether `replace` gives a numbered file of a finished narration its name. `foreign` if the files of those names are
+   * not this server's, or have changed; `null` if nothing can be said.
+   */
+  readonly takenNames: "replaceable" | "foreign" | null;
   /** Paths of saved files that were moved or deleted, or that are on another machine. */
   readonly missingPaths: readonly string[];
   /** Paths of companions that were changed or deleted since they were saved. */
@@ -309,12 +313,13 @@ export async function buildNarrationView(
   deps: Pick<RequestDeps, "ledger" | "clock" | "folder" | "log">,
   viewed: ViewedNarration,
 ): Promise<NarrationView> {
-  const { narration, plan, status, mayReplace } = viewed;
+  const { narration, plan, status } = viewed;
   const isSheet = plan.fileLayout === "rows";
   const calibration =
     computeOwnCalibration(viewed) ?? (await readCalibration(deps, plan.settings.voice ?? null));
   const outlook = estimateParts(viewed, calibration);
   const files = buildNarrationFiles(viewed.files, narration, plan);
+  const checked = await checkFiles(deps, files);
   return {
     narrationId: narration.id,
     status,
@@ -322,15 +327,32 @@ export async function buildNarrationView(
     isSheet,
     chapters: status === "planned" && !isSheet ? estimateChapters(plan.chapters, plan.parts, outlook) : [],
     ...deriveTotals(viewed, outlook, deps.clock.wallMs()),
-    ...(await checkFiles(deps, files)),
+    ...checked,
     problems: listProblems(viewed, files),
     remarks: plan.remarks,
     unspoken: plan.unspoken,
     unjoinedParts: listUnjoinedParts(plan, files),
     outdatedPaths: files.flatMap((file) => (isOutdated(file, viewed) ? [file.audio.path] : [])),
     incompletePath: buildIncompletePath(narration, plan, deps.folder.root),
-    mayReplace,
+    takenNames: status === "finished" ? await judgeTakenNames(deps, checked.files, plan) : null,
   };
+}
+
+async function judgeTakenNames(
+  deps: Pick<RequestDeps, "ledger" | "folder">,
+  files: readonly NarrationFile[],
+  { fileLayout }: StoredPlan,
+): Promise<NarrationView["takenNames"]> {
+  let isForeign = false;
+  for (const { audio, conflictingName: name } of files) {
+    if (name === null) continue;
+    const isFree = (await probeNameAvailability(deps.folder, name)) === "free";
+    if (!isFree && (await findReplaceable(deps, audio, name)) !== null) return "replaceable";
+    if (isFree && (fileLayout === "rows" || (await isFreeInOtherFormats(deps.folder, name))))
+      return "replaceable";
+    isForeign ||= !isFree;
+  }
+  return isForeign ? "foreign" : null;
 }
 
 /** Tells the files that are there from those that are not, and companions that are unchanged from others. */

@@ -322,11 +322,14 @@ export class NarrationOperations {
       return { goesOn: true, wishId };
     }
     const isNamed = fileName !== null && fileName !== narration.file_name;
+    const isFinished = status === "finished";
+    const takesNames = isFinished && mayReplace && called.choices.length === 0;
     const isInterrupted = status === "running" && !isWanted && !this.#rounds.isRunning(id);
     const mayResume = source.kind === "narration" && source.mayResume === true;
     const goesOn =
       status === "stopped" ||
-      (status === "finished" && isNamed) ||
+      (isFinished && isNamed) ||
+      (takesNames && !(await this.#isUnchanged(called, changes))) ||
       (status === "running" && (isResumed || (isInterrupted && mayResume)));
     if (goesOn) {
       const wishId = await wantNarration(ledger, id, { ...want, maxCredits: null, from: [status] });
@@ -486,7 +489,7 @@ export class NarrationOperations {
     const shown = isPreview ? await this.#preview(snapshot, choices) : snapshot;
     const built = await this.#buildView(this.#toViewed(shown, plan));
     const { mayReplace, shouldStop: isStop } = changes;
-    const view = { ...built, mayReplace, isStop, ...(note === undefined ? {} : { note }) };
+    const view = { ...built, isStop, ...(note === undefined ? {} : { note }) };
     if (view.status !== "planned") return view;
     const limit = Math.min(view.credits.suggestedMax, refusedLimit);
     if (!(areTold(snapshot.narration, consents) && isLimitTold(snapshot.narration, limit)))

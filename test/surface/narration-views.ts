@@ -28,7 +28,7 @@ const planned: NarrationView = {
   unspoken: [],
   isRepeat: false,
   argumentsToRepeat: [],
-  mayReplace: false,
+  takenNames: null,
   hasQuoteOnlyRetake: false,
   missingPaths: [],
   changedPaths: [],
