@@ -263,21 +263,25 @@ function describeStatus(view: NarrationView, saved: string, reader: Reader): str
   }
 }
 
-function describeCost({
+/** States what a finished narration has cost. What it shares with others is on their bills. */
+export function describeCost({
   isRepeat,
   hasQuoteOnlyRetake,
   chargedByCall,
   credits,
-  parts,
+  parts: { alreadyPaid },
 }: NarrationView): string {
+  const total = `Cost ${credits.charged} credits${alreadyPaid > 0 ? "" : " in all"}`;
+  const shared =
+    alreadyPaid > 0
+      ? `; ${alreadyPaid} of its parts ${alreadyPaid === 1 ? "was" : "were"} paid for before`
+      : "";
   if (isRepeat) {
     const retake = hasQuoteOnlyRetake
       ? ` A retake without take is take ${DEFAULT_RETAKE_TAKE}, which is in the file already; take ${DEFAULT_RETAKE_TAKE + 1} makes another one.`
       : "";
-    return `Cost ${credits.charged} credits in all (nothing for this call).${retake}`;
+    return `${total} (nothing for this call)${shared}.${retake}`;
   }
-  const paid =
-    parts.alreadyPaid > 0 ? `; ${formatCount(parts.alreadyPaid, "part")} had been paid for before` : "";
   const chargedByCallClause = chargedByCall === undefined ? "" : `, ${chargedByCall} of them for this call`;
-  return `Cost ${credits.charged} credits in all${chargedByCallClause}${paid}.`;
+  return `${total}${chargedByCallClause}${shared}.`;
 }

@@ -3,6 +3,15 @@ import { RESERVED_CREDITS } from "../contract/billing.ts";
 import type { NarrationView } from "./narration-view.ts";
 import { coversLikelyCost, paysForNoPart } from "./plan-messages.ts";
 
+/**
+ * Returns the limit to propose. After a limit that does not suffice, it is the least that is likely to, because the user
+ * watches each credit.
+ */
+export const proposeLimit = ({ refusedLimit, problems, credits }: NarrationView): number =>
+  refusedLimit !== undefined || problems[0]?.code === "max_credits_reached"
+    ? credits.leastMax
+    : credits.suggestedMax;
+
 /** Names the next call to make, with its arguments. */
 export function describeNarrationNextStep(view: NarrationView): string {
   const call = `call narrate with narration_id ${view.narrationId}`;
@@ -42,12 +51,11 @@ function describeNextStep(view: NarrationView, call: string): string {
 
 /** Returns the next step after a limit that is unlikely to suffice. The user may have named the limit, or not. */
 function describeLowLimitStep(limit: number, view: NarrationView, call: string): string {
-  const { suggestedMax } = view.credits;
   const repeats = describeRepeats(view);
-  const whole = `Tell the user. For all of it: ${call} and max_credits ${suggestedMax}${repeats}.`;
-  return paysForNoPart(limit, view)
+  const whole = `Tell the user. For all of it: ${call} and max_credits ${proposeLimit(view)}${repeats}.`;
+  return paysForNoPart(limit, view) || view.isReopened === true
     ? whole
-    : `${whole} If they keep to ${limit}: the same call with max_credits ${limit} makes what that pays, and joins it. If they have named no limit, ask for one.`;
+    : `${whole} If they keep to ${limit}: that call with max_credits ${limit} makes what it pays for, and joins it. If they have named no limit, ask for one.`;
 }
 
 /**
@@ -79,7 +87,8 @@ export const UNUSABLE_AUDIO_CODES: ReadonlySet<string> = new Set(["audio_unusabl
 
 function describeStoppedStep(view: NarrationView, call: string): string {
   const [first] = view.problems;
-  const { max, suggestedMax } = view.credits;
+  const { max } = view.credits;
+  const suggestedMax = proposeLimit(view);
   const isAgreed = first?.partIndex === null && max !== null && coversLikelyCost(max, view);
   const resumeAdvice = `${call} and max_credits ${isAgreed ? max : suggestedMax}: it goes on where it stopped, and pays for nothing twice.`;
   if (first === undefined) {
@@ -88,7 +97,7 @@ function describeStoppedStep(view: NarrationView, call: string): string {
   }
   // Suggest a retake. Repeating the call would not help, because the audio itself is bad.
   if (UNUSABLE_AUDIO_CODES.has(first.code)) {
-    return `Ask the user whether to pay for that part again. If so: ${call}, max_credits ${view.credits.suggestedMax}, and retakes with a quote of it and its next take, such as 2. With skip_failed true it is joined without that part, free.`;
+    return `Ask the user whether to pay for that part again. If so: ${call}, max_credits ${suggestedMax}, and retakes with a quote of it and its next take, such as 2. With skip_failed true it is joined without that part, free.`;
   }
   if (first.partIndex !== null && REFUSED_TEXT_CODES.has(first.code)) {
     return `Tell the user what is said of that part: the same text would most likely fail again. To go on: ${call}, max_credits ${suggestedMax}, and edits of its words, or retakes with a quote of it and its next take, such as 2. With skip_failed true it is joined without it, free.`;

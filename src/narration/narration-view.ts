@@ -70,8 +70,10 @@ export interface NarrationView extends NarrationTotals {
   readonly hasQuoteOnlyRetake?: boolean;
   /** The charge of this call, if the narration was finished before and the call cost something. */
   readonly chargedByCall?: number | undefined;
-  /** A credit limit that was refused because it is below the suggested limit. */
+  /** A credit limit that was refused because it is unlikely to suffice. */
   readonly refusedLimit?: number;
+  /** Whether the plan changes a finished narration, which a low limit must not make unfinished. */
+  readonly isReopened?: boolean;
   /** A sentence about which narration this is, if it is not the one of the given text to the letter. */
   readonly note?: string;
   /** A sentence about why no part of a running narration gets on; absent if one does. */
@@ -171,14 +173,15 @@ interface PartOutlook extends PartState, PartEstimate {
   readonly speechSeconds: number;
 }
 
-function estimateParts({ plan, states }: ViewedNarration, calibration: number): PartOutlook[] {
+function estimateParts({ plan, states, status: whole }: ViewedNarration, calibration: number): PartOutlook[] {
   const seen = new Set<string>();
   return states.map((state) => {
     const { part, task, status } = state;
     const { pauseAfterSeconds = 0 } = plan.parts[part.position] ?? {};
     const estimatedSeconds = estimateSeconds(plan, part);
     const isPaid = status === "saved" || task?.status === "succeeded" || task?.status === "saved";
-    const isToPay = !isPaid && !seen.has(part.fingerprint);
+    const isLeftOut = whole === "planned" && status === "skipped";
+    const isToPay = !isPaid && !isLeftOut && !seen.has(part.fingerprint);
     seen.add(part.fingerprint);
     const speechSeconds = task?.audio_seconds ?? estimatedSeconds * calibration;
     return {

@@ -26,7 +26,7 @@ export function describePlan(
   const paid =
     parts.alreadyPaid === 0
       ? ""
-      : ` ${formatCount(parts.alreadyPaid, "part")} of them ${parts.alreadyPaid === 1 ? "is" : "are"} paid for already.`;
+      : ` ${formatCount(parts.alreadyPaid, "part")} of them ${parts.alreadyPaid === 1 ? "is" : "are"} paid for already; ${reader === "terminal" ? "--max-credits" : "max_credits"} counts this narration alone.`;
   return `${plan}: ${audio} for about ${credits.estimate} credits.${paid}${takes}${describeMinimumTime(missing)} Nothing was sent or charged.`;
 }
 
@@ -98,10 +98,9 @@ export const RESERVATION_RULE = `each part holds ${RESERVED_CREDITS} credits unt
 
 /** Explains the effect of a credit limit that is unlikely to suffice. */
 export function describeLowLimit(limit: number, view: NarrationView): string {
-  const { estimate, leastMax, suggestedMax } = view.credits;
+  const { estimate, leastMax } = view.credits;
   const effect = paysForNoPart(limit, view) ? "pays for no part" : "is likely to end it early";
-  const margin = suggestedMax > leastMax ? ` ${suggestedMax} leaves room for longer parts.` : "";
-  return `max_credits ${limit} ${effect}, because about ${estimate} credits are likely to be charged, and ${RESERVATION_RULE}: that needs ${leastMax}.${margin}`;
+  return `max_credits ${limit} ${effect}, because about ${estimate} credits are likely to be charged, and ${RESERVATION_RULE}: that needs ${leastMax}.`;
 }
 
 /** Whether a limit has no room for the reservation of a single part. */

@@ -153,7 +153,7 @@ describe("narrate with a file", () => {
       return (await run(NODE, [...NODE_FLAGS, BIN, "narrate", file, ...options], { env })).stdout;
     };
     const first = await ask("--max-credits", "300");
-    expect(first).toMatch(/^\/.*\.pcm\n.* of audio, 10 credits\.\n$/s);
+    expect(first).toMatch(/^\/.*\.pcm\n.* of audio\. Cost 10 credits in all\.\n$/s);
     for (const again of [await ask("--max-credits", "300"), await ask()]) {
       expect(again).toMatch(/ of audio\. Cost 10 credits in all \(nothing for this call\)\.\n$/);
       expect(again.split("\n")[0]).toBe(first.split("\n")[0]);

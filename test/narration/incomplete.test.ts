@@ -23,9 +23,7 @@ describe("a first call whose limit is too low", () => {
     const first = await narrator.narrate({ text: FOUR, max_credits: 165, file_name: "tale" });
     expect(first).toMatchObject({ status: "planned", parts: { saved: 0 } });
     expect(first.message).toContain("max_credits 165 is likely to end it early");
-    expect(first.next_step).toContain(
-      "the same call with max_credits 165 makes what that pays, and joins it",
-    );
+    expect(first.next_step).toContain("that call with max_credits 165 makes what it pays for, and joins it");
     expect(narrator.service.exchanges).toEqual([]);
     const { narration_id } = first;
     const ended = await narrator.narrate({ narration_id, max_credits: 165 });
