@@ -119,6 +119,15 @@ function describeShortAudio(row: RequestRow, { seconds }: FileRow): string | nul
   return `It is cut: the file holds ${seconds.toFixed(1)} s of ${stated.toFixed(1)} s, also after another download. Each later call for it downloads it again, free; another take would be paid.`;
 }
 
+/** Says that the service has made another format than was asked for; `null` if it has not. */
+function describeOtherFormat(row: RequestRow): string | null {
+  const asked = parseStoredInput(row)?.format;
+  const { format } = parseStoredFormat(row);
+  return asked === undefined || asked === format
+    ? null
+    : `The service sent ${format}, not ${asked} as asked for. Another output_format is another task, and paid.`;
+}
+
 /** Builds the view of saved audio, with notes about its name and its bytes. */
 export async function buildSavedView(
   deps: FileDeps,
@@ -131,6 +140,7 @@ export async function buildSavedView(
     explainAddedNumber(deps, row, facts.file, saveOptions),
     describeIdenticalTake(deps.ledger, row, facts.file),
     describeShortAudio(row, facts.file),
+    describeOtherFormat(row),
   ]);
   return { ...view, notes: [...view.notes, ...notes.filter((note) => note !== null)] };
 }

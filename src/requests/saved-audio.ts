@@ -289,13 +289,14 @@ async function describeOwner(deps: FileDeps, owner: FileRow | null): Promise<str
 export function wrongFormatError(row: RequestRow, path: string): AudioError {
   return new AudioError(
     "unexpected_response",
-    `The service delivered bytes that are not ${parseStoredFormat(row).format}; they are kept as ${path}.`,
+    `The service delivered bytes that are not ${parseStoredFormat(row).format}${row.is_listed === 1 ? " and no other audio" : ""}; they are kept as ${path}${row.charged_credits === null ? "" : `, and cost ${row.charged_credits} credits`}.`,
     {
       ...getIds(row),
       remedy: {
         assistant:
-          "Tell the user where the file is and that its content is not the audio format asked for. Asking again with the same arguments costs nothing and gives the same; another take costs credits.",
-        terminal: "The same command costs nothing and gives the same; another take costs credits.",
+          "Tell the user where the file is and that its content is not the audio format asked for. Asking again with the same arguments costs nothing, and most likely gives the same; another take costs credits.",
+        terminal:
+          "The same command costs nothing, and most likely gives the same; another take costs credits.",
       },
     },
   );

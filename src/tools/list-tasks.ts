@@ -42,7 +42,7 @@ function describeRequestNextStep(task: ListedRequest, waitSeconds: number): stri
     return `The service did not know it any more. get_task with task_id ${taskId} asks once more, free; only another take would make it again, for credits.`;
   }
   if (task.audioPath === null && task.wrongFormatPath !== null) {
-    return `Its bytes are not the format asked for; they are kept as ${task.wrongFormatPath}. download_audio with task_id ${taskId} fetches it again (free).`;
+    return `Its bytes are no audio; they are kept as ${task.wrongFormatPath}. download_audio with task_id ${taskId} looks whether the service has other ones by now (free).`;
   }
   if (task.isTooLarge && task.audioPath === null) {
     return `Its audio is larger than this server takes, and stays at the service. download_audio with task_id ${taskId} says how to fetch it (free).`;
