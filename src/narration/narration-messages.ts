@@ -77,15 +77,29 @@ function describeProblems({ problems, parts }: NarrationView, reader: Reader): s
  * States the folder of a sheet's files and the names of the first files. Does not name all files, because there may be
  * a thousand.
  */
-function describeSheetFiles({ files }: Pick<NarrationView, "files">): string {
+function describeSheetFiles({ files, keptPaths, takenNames }: NarrationView): string {
   const [first] = files;
   if (first === undefined) return "";
-  const names = files.map(({ audio }) => basename(audio.path));
-  return `Saved ${formatCount(files.length, "file")} in ${dirname(first.audio.path)}: ${listFirst(names, FILES_SHOWN)} (${formatDuration(sumSeconds(files))} in all).`;
+  const kept = new Set(keptPaths);
+  const newFiles = files.filter(({ audio }) => !kept.has(audio.path));
+  const isPartlyNew = kept.size > 0 && newFiles.length > 0;
+  const shown = isPartlyNew ? newFiles : files;
+  const names = listFirst(
+    shown.map(({ audio }) => basename(audio.path)),
+    FILES_SHOWN,
+  );
+  const where = `in ${dirname(first.audio.path)}: ${names}`;
+  const length = `(${formatDuration(sumSeconds(files))} in all)`;
+  if (!isPartlyNew) return `Saved ${formatCount(files.length, "file")} ${where} ${length}.`;
+  const [numbered, ...others] = files.flatMap(({ conflictingName }) => conflictingName ?? []);
+  const isEarlierThere = numbered !== undefined && others.length === 0 && takenNames === "replaceable";
+  const earlier = isEarlierThere && newFiles.length === 1 ? ` (${numbered} has the earlier recording)` : "";
+  return `Saved ${formatCount(newFiles.length, "new file")} ${where}${earlier}; ${formatCount(kept.size, "file")} as before ${length}.`;
 }
 
-function describeFiles({ isSheet, files, parts, outdatedPaths }: NarrationView): string {
-  if (isSheet) return describeSheetFiles({ files });
+function describeFiles(view: NarrationView): string {
+  const { isSheet, files, parts, outdatedPaths } = view;
+  if (isSheet) return describeSheetFiles(view);
   const paths = files.map(({ audio, beside, isIncomplete, missingPartIndexes }) => {
     const isOutdated = outdatedPaths.includes(audio.path);
     const kind = isIncomplete ? ", incomplete" : isOutdated ? ", from before the change" : "";
@@ -98,8 +112,9 @@ function describeFiles({ isSheet, files, parts, outdatedPaths }: NarrationView):
 }
 
 /** Describes the files without their paths, because the structured content has a field for the paths. */
-export function describeFilesBriefly({ isSheet, files, parts, outdatedPaths }: NarrationView): string {
-  if (isSheet) return describeSheetFiles({ files });
+export function describeFilesBriefly(view: NarrationView): string {
+  const { isSheet, files, parts, outdatedPaths } = view;
+  if (isSheet) return describeSheetFiles(view);
   if (files.length === 0) return "";
   const lacking = files.flatMap(({ audio, isIncomplete, missingPartIndexes }, index) =>
     missingPartIndexes.length === 0

@@ -9,6 +9,7 @@ import {
 import { takeFirstCodePoints } from "../contract/unicode.ts";
 import { probeNameAvailability } from "../files/free-names.ts";
 import { type NarrationSnapshot, parseProblem, type RunPace } from "../ledger/narration-rows.ts";
+import { listSavedAt } from "../ledger/request-rows.ts";
 import type { FileRow, NarrationRow, PartRow } from "../ledger/schema.ts";
 import type { RequestDeps } from "../requests/deps.ts";
 import { readCalibration } from "../requests/estimate-calibration.ts";
@@ -55,6 +56,8 @@ export interface NarrationView extends NarrationTotals {
   readonly changedPaths: readonly string[];
   /** Paths of files that were joined before another take or speed was chosen for a part, which is not made yet. */
   readonly outdatedPaths: readonly string[];
+  /** Paths of files of a sheet that are as they were before. */
+  readonly keptPaths: readonly string[];
   /** Where what is saved is joined if the whole never is; `null` for several files. */
   readonly incompletePath: string | null;
   // What the call adds to what the rows say:
@@ -336,9 +339,29 @@ export async function buildNarrationView(
     unspoken: plan.unspoken,
     unjoinedParts: listUnjoinedParts(plan, files),
     outdatedPaths: files.flatMap((file) => (isOutdated(file, viewed) ? [file.audio.path] : [])),
+    keptPaths: isSheet && status === "finished" ? await listKeptPaths(deps, checked.files) : [],
     incompletePath: buildIncompletePath(narration, plan, deps.folder.root),
     takenNames: status === "finished" ? await judgeTakenNames(deps, checked.files, plan) : null,
   };
+}
+
+/** Lists the files that another narration or request has saved before with the same bytes. */
+async function listKeptPaths(
+  { ledger }: Pick<RequestDeps, "ledger">,
+  files: readonly NarrationFile[],
+): Promise<string[]> {
+  const paths = files.map(({ audio }) => audio.path);
+  const saved = Map.groupBy(await listSavedAt(ledger, paths), ({ path }) => path);
+  return paths.filter((path, index) =>
+    saved.get(path)?.some((other) => {
+      const audio = files[index]?.audio;
+      return (
+        other.owner !== audio?.owner &&
+        other.sha256 === audio?.sha256 &&
+        other.saved_at_ms < audio.saved_at_ms
+      );
+    }),
+  );
 }
 
 async function judgeTakenNames(

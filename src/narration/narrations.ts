@@ -91,6 +91,15 @@ interface CalledNarration extends LoadedNarration {
   readonly consents: Consents;
 }
 
+/** Lists the files that a narration had before the call. */
+const listUnchangedPaths = (
+  { files, isSheet }: NarrationView,
+  before: NarrationSnapshot["files"],
+): string[] =>
+  files.flatMap(({ audio: { path, sha256 } }) =>
+    isSheet && before.some((file) => file.path === path && file.sha256 === sha256) ? [path] : [],
+  );
+
 /** Whether a call chooses other takes or speeds of parts, or does otherwise with failed parts. */
 const wantsOtherParts = (
   { choices, before: { narration } }: CalledNarration,
@@ -147,9 +156,11 @@ export class NarrationOperations {
     }
     const wasFinished = before.narration.status === "finished";
     const chargedByCall = view.credits.charged - Math.round(before.bill.charged);
+    const isRepeat = wasFinished && chargedByCall === 0;
     return {
       ...view,
-      isRepeat: wasFinished && chargedByCall === 0,
+      isRepeat,
+      keptPaths: isRepeat ? [] : wasFinished ? listUnchangedPaths(view, before.files) : view.keptPaths,
       hasQuoteOnlyRetake: changes.retakes.some(isQuoteOnlyRetake),
       chargedByCall: wasFinished && chargedByCall > 0 ? chargedByCall : undefined,
     };

@@ -17,7 +17,7 @@ import { planReplacement } from "../files/replace.ts";
 import { copyToName, isIntact } from "../files/saved-copies.ts";
 import { type FileToReplace, isThere, type SavedFile } from "../files/saved-file.ts";
 import { forgetAudio } from "../ledger/narration-writes.ts";
-import { findFilesAt, findRequest, insertFile, listFiles, readNewestHashes } from "../ledger/request-rows.ts";
+import { findFilesAt, findRequest, insertFile, listFiles, listSavedAt } from "../ledger/request-rows.ts";
 import type { FileRow, RequestRow } from "../ledger/schema.ts";
 import { parseJson } from "../parse-json.ts";
 import type { RequestDeps } from "./deps.ts";
@@ -113,7 +113,8 @@ export async function keepPresent(
   { ledger, folder }: Pick<RequestDeps, "ledger" | "folder">,
   files: readonly FileRow[],
 ): Promise<ReadonlySet<FileRow>> {
-  const newest = await readNewestHashes(ledger, [...new Set(files.map(({ path }) => path))]);
+  const saved = await listSavedAt(ledger, [...new Set(files.map(({ path }) => path))]);
+  const newest = new Map(saved.map(({ path, sha256 }) => [path, sha256]));
   const candidates = files.filter(({ path, sha256 }) => newest.get(path) === sha256);
   const exist = await Promise.all(candidates.map((file) => isThere(toSavedFile(file), folder.root)));
   return new Set(candidates.filter((_, index) => exist[index]));

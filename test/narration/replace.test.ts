@@ -34,10 +34,16 @@ it("a changed row of a sheet keeps its file name, and the other files stay", asy
   const done = await sheet(["Alpha one,a", "Bravo three,b"], { replace: true });
   expect(names(done)).toEqual(["a.pcm", "b.pcm"]);
   expect(done.message).not.toContain("already, so");
+  expect(done.message).toMatch(/Saved 1 new file in .*: b\.pcm; 1 file as before \(/);
   expect(await saved()).toEqual(["a.pcm", "b.pcm"]);
+  const { narration_id } = done;
+  const retaken = await narrator.narrate({ narration_id, retakes: [{ quote: "row 2" }], max_credits: 900 });
+  expect(retaken.message).toMatch(
+    /Saved 1 new file in .*: a-2\.pcm \(a\.pcm has the earlier recording\); 1 file as/,
+  );
   expect(readFileSync(out("a.pcm")).equals(a)).toBe(true);
   expect(readFileSync(out("b.pcm")).equals(b)).toBe(false);
-  expect(narrator.service.count("create")).toBe(3);
+  expect(narrator.service.count("create")).toBe(4);
 });
 
 it("without it the changed row gets a number, and the same call with it then takes the name", async () => {

@@ -33,6 +33,7 @@ const planned: NarrationView = {
   missingPaths: [],
   changedPaths: [],
   outdatedPaths: [],
+  keptPaths: [],
   incompletePath: `${FOLDER}/The-Harbour-1a2b3c4d (incomplete).mp3`,
   chapters: [],
   unjoinedParts: [],

@@ -66,7 +66,10 @@ describeConversations("The lines of a game", [
         join(setup.testFolders.root, "texts", "lines.csv"),
         ["file,text,voice", ...rows].join("\n"),
       );
-      (await assistant.call("narrate", call)).says(/Cost 10 credits; 4 of its parts were paid for before/);
+      (await assistant.call("narrate", call)).says(
+        /Saved 1 new file in .*: line_4-2\.mp3 \(line_4\.mp3 has the earlier recording\); 4 files as before/,
+        /Cost 10 credits; 4 of its parts were paid for before/,
+      );
     },
   },
   {
