@@ -8,7 +8,7 @@ import type { FileRow, RequestRow } from "../ledger/schema.ts";
 import type { RequestDeps } from "./deps.ts";
 import { describeIdenticalTake } from "./identical-takes.ts";
 import { parseRequestHandle, toRequestHandle } from "./request-handle.ts";
-import { explainAddedNumber, type FileDeps, type SaveOptions } from "./saved-audio.ts";
+import { explainAddedNumber, explainReplacement, type FileDeps, type SaveOptions } from "./saved-audio.ts";
 import { getIdempotencyKey, parseStoredFormat, parseStoredInput } from "./stored-input.ts";
 
 /** Audio on disk. */
@@ -138,6 +138,7 @@ export async function buildSavedView(
   const view = buildRequestView(row, facts);
   const notes = await Promise.all([
     explainAddedNumber(deps, row, facts.file, saveOptions),
+    explainReplacement(deps, row, facts.file, saveOptions),
     describeIdenticalTake(deps.ledger, row, facts.file),
     describeShortAudio(row, facts.file),
     describeOtherFormat(row),

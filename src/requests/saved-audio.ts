@@ -31,6 +31,8 @@ export interface SaveOptions {
   readonly fileName: string | null;
   /** Whether to replace a file that this server saved under the requested name. */
   readonly mayReplace: boolean;
+  /** The file that had the name before the call, if it may be replaced. */
+  readonly olderFile?: FileRow | null;
 }
 
 const fileToReplaceSchema = z.object({
@@ -118,6 +120,21 @@ export async function keepPresent(
   const candidates = files.filter(({ path, sha256 }) => newest.get(path) === sha256);
   const exist = await Promise.all(candidates.map((file) => isThere(toSavedFile(file), folder.root)));
   return new Set(candidates.filter((_, index) => exist[index]));
+}
+
+/**
+ * Finds who has the path of a file now, because its file took the place of the older one; `null` if nobody has.
+ *
+ * @returns the task id of a request, or the id of a narration
+ */
+export async function findReplacer(
+  deps: Pick<RequestDeps, "ledger" | "folder">,
+  { path, owner }: Pick<FileRow, "path" | "owner">,
+): Promise<string | null> {
+  const [newest] = await findFilesAt(deps.ledger, path);
+  if (newest === undefined || newest.owner === owner) return null;
+  if (!(await isThere(toSavedFile(newest), deps.folder.root))) return null;
+  return (await findRequest(deps.ledger, newest.owner))?.task_id ?? newest.owner;
 }
 
 /**
@@ -274,6 +291,19 @@ export async function explainAddedNumber(
     assistant: `${taken} If the user wants that file replaced: the same generate_audio call with replace true.`,
     terminal: `${taken} With --replace it takes the place of that file.`,
   };
+}
+
+/** Says whose file the saved file has replaced; `null` if it has replaced none of another request. */
+export async function explainReplacement(
+  deps: FileDeps,
+  row: RequestRow,
+  file: FileRow,
+  { olderFile = null }: SaveOptions,
+): Promise<Wording | null> {
+  const isReplaced = olderFile?.path === file.path && olderFile.sha256 !== file.sha256;
+  if (olderFile === null || !isReplaced || olderFile.owner === row.id) return null;
+  const replaced = `It took the place of ${await describeOwner(deps, olderFile)}`;
+  return { assistant: `${replaced}; download_audio saves that again, free.`, terminal: `${replaced}.` };
 }
 
 async function describeOwner(deps: FileDeps, owner: FileRow | null): Promise<string> {

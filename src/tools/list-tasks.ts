@@ -109,6 +109,7 @@ export const buildTaskRow = (task: ListedRequest, waitSeconds = USUAL_WAIT_SECON
     audio_seconds: task.audioSeconds === null ? null : roundToMilliseconds(task.audioSeconds),
     audio_path: task.audioPath,
     missing_path: task.missingPath,
+    replaced_by: task.replacedBy,
   }),
   next_step: describeRequestNextStep(task, waitSeconds),
 });
@@ -124,7 +125,8 @@ function renderLine(task: ListedRequest, waitSeconds: number): string {
     ...(row.voice === undefined ? [] : [`voice: ${row.voice}`]),
     ...(row.take === undefined || row.take === 1 ? [] : [`take ${row.take}`]),
   ];
-  const gone = row.missing_path === undefined ? "" : ` (file gone: ${row.missing_path})`;
+  const replaced = row.replaced_by === undefined ? "" : ` (file replaced by that of ${row.replaced_by})`;
+  const gone = row.missing_path === undefined ? replaced : ` (file gone: ${row.missing_path})`;
   const file = row.audio_path === undefined ? gone : ` ${row.audio_path}`;
   const next = row.next_step === NOTHING_TO_DO ? "" : ` Next: ${row.next_step}`;
   return `${row.task_id}: ${facts.join(", ")}. ${JSON.stringify(row.prompt_excerpt)}${file}${next}`;

@@ -162,6 +162,8 @@ it("replace applies only to the call that states it", async () => {
   await narrator.narrate({ ...take(2), replace: true });
   const bytes = readFileSync(out("tale.pcm"));
   expect(names(await narrator.narrate(take(3)))).toEqual(["tale-2.pcm"]);
+  const [listed] = (await narrator.client.call("list_tasks", {})).content;
+  expect(listed?.text).toContain(`${out("tale-2.pcm")} (with captions) (earlier: ${out("tale.pcm")})`);
   expect(readFileSync(out("tale.pcm")).equals(bytes)).toBe(true);
 });
 
@@ -225,7 +227,7 @@ it("a file that a newer narration has replaced is told as gone for the older one
   expect(structuredContent).toMatchObject({
     tasks: [
       { narration_id: newer.narration_id, audio_paths: [out("bells.pcm")] },
-      { narration_id: older.narration_id, missing_paths: [out("bells.pcm")] },
+      { narration_id: older.narration_id, replaced_by: [newer.narration_id] },
     ],
   });
   const { files } = await narrator.narrate({ narration_id: older.narration_id, max_credits: 900 });
