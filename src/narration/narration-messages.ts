@@ -3,6 +3,7 @@ import { basename, dirname } from "node:path";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import type { Reader } from "../errors.ts";
 import type { NarrationProgress } from "../ledger/narration-rows.ts";
+import type { FileRow } from "../ledger/schema.ts";
 import type { Standstill } from "../requests/activity.ts";
 import { estimateSecondsLeft, type NarrationTotals, type NarrationView } from "./narration-view.ts";
 import { DEFAULT_RETAKE_TAKE } from "./parts.ts";
@@ -97,15 +98,25 @@ function describeSheetFiles({ files, keptPaths, takenNames }: NarrationView): st
   return `Saved ${formatCount(newFiles.length, "new file")} ${where}${earlier}; ${formatCount(kept.size, "file")} as before ${length}.`;
 }
 
+/** Names what a companion holds. Chapters are also inside the audio, if its format has a place for them. */
+function describeKind({ kind }: FileRow, audio: FileRow): string {
+  if (kind === "srt") return "";
+  return kind === "chapters" && /\.(?:mp3|ogg)$/.test(audio.path) ? "chapters inside and in " : `${kind} `;
+}
+
 function describeFiles(view: NarrationView): string {
   const { isSheet, files, parts, outdatedPaths } = view;
   if (isSheet) return describeSheetFiles(view);
   const paths = files.map(({ audio, beside, isIncomplete, missingPartIndexes }) => {
     const isOutdated = outdatedPaths.includes(audio.path);
-    const kind = isIncomplete ? ", incomplete" : isOutdated ? ", from before the change" : "";
+    const kind = isIncomplete
+      ? ", incomplete until the whole file replaces it"
+      : isOutdated
+        ? ", from before the change"
+        : "";
     const withoutParts =
       missingPartIndexes.length === 0 ? "" : `, without ${listPartNumbers(missingPartIndexes, parts.total)}`;
-    const companions = beside.map((row) => `, ${row.kind === "srt" ? "" : `${row.kind} `}${row.path}`);
+    const companions = beside.map((row) => `, ${describeKind(row, audio)}${row.path}`);
     return `${audio.path} (${formatDuration(audio.seconds ?? 0)}${kind}${withoutParts})${companions.join("")}`;
   });
   return paths.length === 0 ? "" : `Saved ${paths.join("; ")}.`;
@@ -122,7 +133,7 @@ export function describeFilesBriefly(view: NarrationView): string {
         ? [`file ${index + 1} from before the change`]
         : []
       : [
-          `file ${index + 1}${isIncomplete ? " (incomplete)" : ""} without ${listPartNumbers(missingPartIndexes, parts.total)}`,
+          `file ${index + 1}${isIncomplete ? " (incomplete until the whole file replaces it)" : ""} without ${listPartNumbers(missingPartIndexes, parts.total)}`,
         ],
   );
   return `${["Saved", ...lacking].join(", ")}.`;
@@ -241,7 +252,13 @@ export function describeNarration(
     describeChangedCompanions(view),
     ...describeProblems(view, reader),
     ...(isPlan
-      ? [summarizeChapters(view), ...remarks.map(({ sentence }) => sentence), describeShortParts(view)]
+      ? [
+          summarizeChapters(view),
+          ...remarks.map(({ sentence, terminal }) =>
+            reader === "terminal" ? (terminal ?? sentence) : sentence,
+          ),
+          describeShortParts(view),
+        ]
       : []),
     ...(status === "running" ? [] : unspoken),
   ]);
@@ -261,7 +278,7 @@ function describeStatus(view: NarrationView, saved: string, reader: Reader): str
         max === null || coversLikelyCost(max, view)
           ? ""
           : ` It is likely to stop early, because ${RESERVATION_RULE}.`;
-      return `Running: ${describeSoFar(view)}${timeLeft} It goes on by itself, up to ${max} credits in all, as long as this ${reader === "terminal" ? "program" : "server"} runs.${early}`;
+      return `Running: ${describeSoFar(view)}${timeLeft} It goes on by itself, up to ${max} credits in all, as long as this ${reader === "terminal" ? "program runs" : "app stays open"}.${early}`;
     }
     case "stopped": {
       const ended = view.problems.length === 0 ? "The process that ran it has ended." : "";

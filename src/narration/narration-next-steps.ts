@@ -1,5 +1,4 @@
 /** Names the next call after a narration's result, with its arguments. */
-import { RESERVED_CREDITS } from "../contract/billing.ts";
 import type { NarrationView } from "./narration-view.ts";
 import { coversLikelyCost, paysForNoPart } from "./plan-messages.ts";
 
@@ -24,6 +23,10 @@ const capitalize = (words: string): string => `${words.charAt(0).toUpperCase()}$
 const describeRepeats = ({ argumentsToRepeat = [] }: NarrationView): string =>
   argumentsToRepeat.length === 0 ? "" : `, with ${argumentsToRepeat.join(" and ")}`;
 
+/** Says how far the user may lower the suggested limit. */
+const describeLeast = ({ credits: { leastMax, suggestedMax } }: NarrationView): string =>
+  leastMax < suggestedMax ? ` (at least ${leastMax})` : "";
+
 function describeNextStep(view: NarrationView, call: string): string {
   switch (view.status) {
     case "planned":
@@ -35,7 +38,7 @@ function describeNextStep(view: NarrationView, call: string): string {
       if (view.refusedLimit !== undefined) {
         return describeLowLimitStep(view.refusedLimit, view, call);
       }
-      return `Tell the user length and price. When they agree: ${call} and max_credits ${view.credits.suggestedMax}${describeRepeats(view)}, a ceiling: about ${view.credits.estimate} are charged${view.credits.charged > 0 ? " in all" : ""}, the rest is only held meanwhile.`;
+      return `Tell the user length and price. When they agree: ${call} and max_credits ${view.credits.suggestedMax}${describeRepeats(view)}, a ceiling${describeLeast(view)}: about ${view.credits.estimate} are charged${view.credits.charged > 0 ? " in all" : ""}, the rest is only held meanwhile.`;
     case "running":
       return `${call}${view.nextWaitSeconds === undefined ? "" : ` and wait_seconds ${view.nextWaitSeconds}`}: it waits, and says how it stands.`;
     case "stopped":
@@ -62,11 +65,9 @@ function describeLowLimitStep(limit: number, view: NarrationView, call: string):
  * Returns the next step if cues begin late: a call with the retakes or edits that the problems suggest. Returns an
  * empty text if no cue is late.
  */
-function describeLateStep({ problems, credits }: NarrationView, call: string): string {
-  const lateProblems = problems.filter(({ code }) => code === "late");
-  if (lateProblems.length === 0) return "";
-  const max = credits.charged + RESERVED_CREDITS * lateProblems.length;
-  return ` If the late cues matter: ${call} and max_credits ${max}, with the retakes or edits that are named; those parts are paid for again.`;
+function describeLateStep({ problems, lateMax }: NarrationView, call: string): string {
+  if (!problems.some(({ code }) => code === "late")) return "";
+  return ` If the late cues matter: ${call} and max_credits ${lateMax}, with the retakes or edits that are named; those parts are paid for again.`;
 }
 
 /** Returns how parts that were left out are tried again; an empty text if there are none. */

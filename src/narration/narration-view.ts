@@ -56,6 +56,8 @@ export interface NarrationView extends NarrationTotals {
   readonly changedPaths: readonly string[];
   /** Paths of files that were joined before another take or speed was chosen for a part, which is not made yet. */
   readonly outdatedPaths: readonly string[];
+  /** The least limit for other takes of all parts that delay cues. */
+  readonly lateMax: number;
   /** Paths of files of a sheet that are as they were before. */
   readonly keptPaths: readonly string[];
   /** Where what is saved is joined if the whole never is; `null` for several files. */
@@ -248,7 +250,7 @@ function deriveTotals(
     seconds: {
       /** Estimated seconds of audio. */
       estimate: Math.round(sum(outlook.map(({ seconds }) => seconds))),
-      saved: Math.round(sum(saved.map(({ task }) => task?.audio_seconds ?? 0))),
+      saved: Math.round(sum(saved.map(({ seconds }) => seconds))),
       /** Estimated seconds until the narration is finished; `null` if the narration does not run. */
       left:
         status === "running"
@@ -326,13 +328,19 @@ export async function buildNarrationView(
   const outlook = estimateParts(viewed, calibration);
   const files = buildNarrationFiles(viewed.files, narration, plan);
   const checked = await checkFiles(deps, files);
+  const totals = deriveTotals(viewed, outlook, deps.clock.wallMs());
+  const delaying = files.flatMap(({ doubtfulPartProblems }) =>
+    doubtfulPartProblems.flatMap(({ code, partIndex }) => (code === "late" ? (partIndex ?? []) : [])),
+  );
+  const latePrices = delaying.map((index) => chargeForSeconds(outlook[index]?.speechSeconds ?? 0));
   return {
     narrationId: narration.id,
     status,
     title: narration.title,
     isSheet,
     chapters: status === "planned" && !isSheet ? estimateChapters(plan.chapters, plan.parts, outlook) : [],
-    ...deriveTotals(viewed, outlook, deps.clock.wallMs()),
+    ...totals,
+    lateMax: sumLimit(totals.credits.charged, latePrices, 1, 1),
     ...checked,
     problems: listProblems(viewed, files),
     remarks: plan.remarks,

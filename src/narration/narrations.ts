@@ -523,7 +523,8 @@ export class NarrationOperations {
       ],
       remarks: [
         ...view.remarks,
-        ...toRemarks("text", [...(await estimateLateRemarks(ledger, plan, shown)), ...consents.extraRemarks]),
+        ...(await estimateLateRemarks(ledger, plan, shown)),
+        ...toRemarks("text", consents.extraRemarks),
       ],
     };
   }

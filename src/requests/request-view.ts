@@ -9,7 +9,7 @@ import type { RequestDeps } from "./deps.ts";
 import { describeIdenticalTake } from "./identical-takes.ts";
 import { parseRequestHandle, toRequestHandle } from "./request-handle.ts";
 import { explainAddedNumber, explainReplacement, type FileDeps, type SaveOptions } from "./saved-audio.ts";
-import { getIdempotencyKey, parseStoredFormat, parseStoredInput } from "./stored-input.ts";
+import { describeVoice, getIdempotencyKey, parseStoredFormat, parseStoredInput } from "./stored-input.ts";
 
 /** Audio on disk. */
 export interface SavedAudio {
@@ -77,13 +77,14 @@ export const buildSavedAudio = (row: RequestRow, file: FileRow): SavedAudio => (
 });
 
 export function buildRequestView(row: RequestRow, facts: ViewFacts): RequestView {
+  const input = parseStoredInput(row);
   return {
     taskId: row.task_id,
     requestHandle: toRequestHandle(row.id),
     status: toTaskStatus(row),
     isUnresolved: row.status === "unresolved",
     take: row.take,
-    voice: parseStoredInput(row)?.voice ?? null,
+    voice: input && describeVoice(input),
     idempotencyKey: getIdempotencyKey(row),
     replayed: facts.replayed,
     billing: buildBilling(row),

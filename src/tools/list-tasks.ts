@@ -225,7 +225,7 @@ export const listTasksTool = defineTool({
   name: "list_tasks",
   title: "List tasks",
   description:
-    "Requests and narrations, newest first: status, date, credits, length, file, next step; what was spent. Finds a lost task_id or file. Free. waiting: not sent yet; unresolved: sent, perhaps accepted.",
+    "Requests and narrations, newest first: status, date, credits, length, file, next step; what was spent. Finds a lost task_id or file. Free.",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: z.strictObject({
     status: optional(

@@ -34,6 +34,7 @@ const planned: NarrationView = {
   changedPaths: [],
   outdatedPaths: [],
   keptPaths: [],
+  lateMax: 0,
   incompletePath: `${FOLDER}/The-Harbour-1a2b3c4d (incomplete).mp3`,
   chapters: [],
   unjoinedParts: [],

@@ -340,7 +340,7 @@ export function planSheet(source: string, options: PlanOptions): StoredPlan {
     unspoken: [],
     silentSpeakers: [],
   };
-  const voices = new Set(parts.map(({ voice }) => voice ?? settings.voice ?? "the service’s own voice"));
+  const voices = new Set(parts.map(({ voice }) => voice ?? settings.voice ?? "the default voice"));
   return {
     version: 1,
     settings,
