@@ -9,7 +9,7 @@ import type { RequestDeps } from "./deps.ts";
 import { describeIdenticalTake } from "./identical-takes.ts";
 import { parseRequestHandle, toRequestHandle } from "./request-handle.ts";
 import { explainAddedNumber, explainReplacement, type FileDeps, type SaveOptions } from "./saved-audio.ts";
-import { describeVoice, getIdempotencyKey, parseStoredFormat, parseStoredInput } from "./stored-input.ts";
+import { getIdempotencyKey, parseStoredFormat, parseStoredInput } from "./stored-input.ts";
 
 /** Audio on disk. */
 export interface SavedAudio {
@@ -32,6 +32,8 @@ export interface RequestView {
   readonly take: number | null;
   /** Id of a preset voice, or a description of the voice source; `null` if unknown. */
   readonly voice: string | null;
+  /** Number of audio references that were sent beside a preset voice. */
+  readonly referenceCount: number;
   readonly idempotencyKey: string | null;
   /** Whether this call found an existing task and reserved nothing new. */
   readonly replayed: boolean;
@@ -84,7 +86,8 @@ export function buildRequestView(row: RequestRow, facts: ViewFacts): RequestView
     status: toTaskStatus(row),
     isUnresolved: row.status === "unresolved",
     take: row.take,
-    voice: input && describeVoice(input),
+    voice: input?.voice ?? null,
+    referenceCount: input?.referenceCount ?? 0,
     idempotencyKey: getIdempotencyKey(row),
     replayed: facts.replayed,
     billing: buildBilling(row),

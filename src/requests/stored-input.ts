@@ -1,7 +1,6 @@
 /** Reads what a request's row says of its text, voice and format. */
 import { z } from "zod";
 import { OUTPUT_FORMATS, type OutputFormat, SAMPLE_RATES } from "../contract/audio-format.ts";
-import { VOICE_IDS } from "../contract/voices.ts";
 import { deriveIdempotencyKey } from "../ledger/identity.ts";
 import type { RequestRow } from "../ledger/schema.ts";
 import { parseJson } from "../parse-json.ts";
@@ -33,23 +32,13 @@ const storedInputSchema = z
     voice: voice ?? describeVoiceSource(audio_references.length > 0, image_url !== null),
     format: output_format,
     sampleRateHz: sample_rate,
-    referenceCount: audio_references.length,
+    /** The references that are sent beside a preset voice. */
+    referenceCount: voice === null ? 0 : audio_references.length,
   }));
 export type StoredInput = z.infer<typeof storedInputSchema> & {
   /** The prompt as the user wrote it. */
   readonly prompt: string;
 };
-
-/** Names the voice of a request, and the references beside it. */
-export function describeVoice({
-  voice,
-  referenceCount,
-}: Pick<StoredInput, "voice" | "referenceCount">): string {
-  const isPreset = VOICE_IDS.some((id) => id === voice);
-  return isPreset && referenceCount > 0
-    ? `${voice}, with ${referenceCount} audio reference${referenceCount === 1 ? "" : "s"}`
-    : voice;
-}
 
 /** Parses the input of a request; `null` for a task that was made outside this ledger, or an unreadable body. */
 export function parseStoredInput({

@@ -107,9 +107,17 @@ it("a plan states the price of chapters that are not paid yet", async () => {
   const plan = await narrator.narrate({ text: BOOK });
   expect(plan.narration_id).not.toBe(narration_id);
   expect(plan.chapters?.map(({ credits }) => credits === 0)).toEqual([false, true, false]);
-  expect(plan.message).toMatch(/3 chapters, from "Chapter One" to "Chapter Three", each of \d+/);
+  expect(plan.message).not.toContain("chapters, from");
   const prices = plan.chapters?.map(({ credits }) => credits) ?? [];
   expect(prices.reduce((sum, credits) => sum + credits, 0)).toBe(plan.credits.estimate);
+});
+
+it("a plan of more chapters than its list shows sums them up, and gives a chapter with a heading as the example", async () => {
+  const text = Array.from({ length: 31 }, (_, index) => `# Part ${index + 1}\n\nIt is short.`).join("\n\n");
+  const many = await narrator.narrate({ text });
+  expect(many.message).toMatch(/31 chapters, from "Part 1" to "Part 31", each of \d/);
+  const front = await narrator.client.call("narrate", { text: "Before it.\n\n# Notes\n\nIt is short." });
+  expect(resultTextOf(front)).toContain('The argument chapters narrates some of them: "1".');
 });
 
 it("a plan of some chapters refuses the others, and says how to find them", async () => {
@@ -184,6 +192,8 @@ it("an edit has a bill of its own: its plan and its answer say so, and that olde
   );
   const done = await narrator.narrate({ ...call, max_credits: 150 });
   expect(done.message).toContain("Cost 10 credits; 1 of its parts was paid for before.");
+  expect(plan.message).toContain("An edit makes its whole part again.");
+  expect(done.seconds.saved).toBe(Math.round(done.files[0]?.duration_seconds ?? 0));
   const again = await narrator.narrate({ ...call, max_credits: 150 });
   expect(again.message).toContain(
     "Cost 10 credits (nothing for this call); 1 of its parts was paid for before.",

@@ -60,7 +60,7 @@ describe("what is paid for is joined as NAME (incomplete)", () => {
       const { narration_id } = await narrator.planWithin(limit, { text: FOUR, file_name: "tale" });
       const ended = await narrator.narrate({ narration_id, max_credits: limit });
       expect(ended.status).toBe("stopped");
-      expect(ended.message).toMatch(/file 1 \(incomplete\) without/);
+      expect(ended.message).toMatch(/file 1 \(incomplete until the whole file replaces it\) without/);
       expect(ended.message).toMatch(lacks);
       const saved = ended.parts.saved;
       const bytes = await readFile(ended.files[0]?.path ?? "");
@@ -102,7 +102,7 @@ describe("what is paid for is joined as NAME (incomplete)", () => {
     await expect.poll(outputs, LONG).toContain("tale (incomplete).pcm");
     await expect
       .poll(async () => (await narrator.narrate({ narration_id })).message, LONG)
-      .toMatch(/2 of 4 parts saved.*file 1 \(incomplete\) without parts 3 to 4 of 4/);
+      .toMatch(/2 of 4 parts saved.*file 1 \(incomplete until .*\) without parts 3 to 4 of 4/);
     expect((await narrator.narrate({ narration_id })).message).not.toContain("will still be charged");
   });
 });
