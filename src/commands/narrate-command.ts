@@ -2,7 +2,7 @@
 import { MAX_TIMER_MS } from "../clock.ts";
 import { coerceArguments } from "../contract/coerce-arguments.ts";
 import { parseErrorCode } from "../errors.ts";
-import { describeCost, describeNarration, sumSeconds } from "../narration/narration-messages.ts";
+import { describeNarration, describeNarrationCost, sumSeconds } from "../narration/narration-messages.ts";
 import { proposeLimit, REFUSED_TEXT_CODES, UNUSABLE_AUDIO_CODES } from "../narration/narration-next-steps.ts";
 import type { NarrationView } from "../narration/narration-view.ts";
 import type { NarrateChanges, Narrations } from "../narration/narrations.ts";
@@ -81,7 +81,7 @@ function describeTerminalNextStep(view: NarrationView, isLimited: boolean): stri
 }
 
 function describeFinished(view: NarrationView): string {
-  const cost = `${formatDuration(sumSeconds(view.files))} of audio. ${describeCost(view)}`;
+  const cost = `${formatDuration(sumSeconds(view.files))} of audio. ${describeNarrationCost(view)}`;
   return view.note === undefined ? cost : `${view.note} ${cost}`;
 }
 

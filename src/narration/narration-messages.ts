@@ -291,12 +291,12 @@ function describeStatus(view: NarrationView, saved: string, reader: Reader): str
       ]);
     }
     case "finished":
-      return joinSentences([saved, describeCost(view)]);
+      return joinSentences([saved, describeNarrationCost(view)]);
   }
 }
 
 /** States what a finished narration has cost. What it shares with others is on their bills. */
-export function describeCost({
+export function describeNarrationCost({
   isRepeat,
   hasQuoteOnlyRetake,
   chargedByCall,
