@@ -2,8 +2,8 @@
 import { MAX_TIMER_MS } from "../clock.ts";
 import { coerceArguments } from "../contract/coerce-arguments.ts";
 import { parseErrorCode } from "../errors.ts";
-import { describeNarration, sumSeconds } from "../narration/narration-messages.ts";
-import { REFUSED_TEXT_CODES, UNUSABLE_AUDIO_CODES } from "../narration/narration-next-steps.ts";
+import { describeNarration, describeNarrationCost, sumSeconds } from "../narration/narration-messages.ts";
+import { proposeLimit, REFUSED_TEXT_CODES, UNUSABLE_AUDIO_CODES } from "../narration/narration-next-steps.ts";
 import type { NarrationView } from "../narration/narration-view.ts";
 import type { NarrateChanges, Narrations } from "../narration/narrations.ts";
 import { formatChapterList } from "../narration/plan-messages.ts";
@@ -54,11 +54,9 @@ function parseArguments(toolArgs: Readonly<Record<string, unknown>>): NarrateArg
 /** The codes of problems after which a higher limit is all that is needed. */
 const LIMIT_CODES: ReadonlySet<string> = new Set(["max_credits_reached", "stopped", "cancelled"]);
 
-function describeTerminalNextStep(
-  { status, isStop, credits, problems, missingPaths }: NarrationView,
-  isLimited: boolean,
-): string | null {
-  const limit = `--max-credits ${Math.max(1, credits.suggestedMax)}`;
+function describeTerminalNextStep(view: NarrationView, isLimited: boolean): string | null {
+  const { status, isStop, credits, problems, missingPaths } = view;
+  const limit = `--max-credits ${Math.max(1, proposeLimit(view))}`;
   switch (status) {
     case "planned":
       if (isStop === true) return null;
@@ -82,12 +80,9 @@ function describeTerminalNextStep(
   }
 }
 
-function describeFinished({ note, files, credits, isRepeat }: NarrationView): string {
-  const length = formatDuration(sumSeconds(files));
-  const cost = isRepeat
-    ? `${length} of audio. Cost ${credits.charged} credits in all (nothing for this call).`
-    : `${length} of audio, ${credits.charged} credits.`;
-  return note === undefined ? cost : `${note} ${cost}`;
+function describeFinished(view: NarrationView): string {
+  const cost = `${formatDuration(sumSeconds(view.files))} of audio. ${describeNarrationCost(view)}`;
+  return view.note === undefined ? cost : `${view.note} ${cost}`;
 }
 
 /** Says what is true after Ctrl-C: this process ends, so what the service has accepted is not saved by it. */

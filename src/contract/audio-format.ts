@@ -48,6 +48,18 @@ const PLAIN_TEXT = /^[\t\n\r\x20-\x7e]{16,}$/;
 export const looksLikePage = (head: Uint8Array): boolean => PAGE.test(readAscii(head, 0, head.length));
 
 /**
+ * Returns the format that audio begins with, whatever was asked for; `null` if it is unknown. Two bytes of an mp3 frame
+ * may be chance, so the rest of its header must make sense, too.
+ */
+export function recognizeFormat(head: Uint8Array): OutputFormat | null {
+  const format = SIGNED_FORMATS.find((each) => looksLikeFormat(each, head)) ?? null;
+  const [first, second = 0, third = 0] = head;
+  const isFrame = first === 0xff;
+  const isLayer3 = (second & 0x06) === 0x02 && (third & 0xf0) !== 0xf0 && (third & 0x0c) !== 0x0c;
+  return format === "mp3" && isFrame && !isLayer3 ? null : format;
+}
+
+/**
  * Returns whether audio begins like its stated format. Raw pcm has no signature: it is whatever is no text.
  *
  * @param head the first {@link MAGIC_BYTES} bytes of the audio, or all bytes of shorter audio

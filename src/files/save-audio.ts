@@ -8,6 +8,7 @@ import {
   looksLikeFormat,
   looksLikePage,
   type OutputFormat,
+  recognizeFormat,
 } from "../contract/audio-format.ts";
 import { AudioError } from "../errors.ts";
 import type { FileDigest } from "./file-content.ts";
@@ -43,6 +44,8 @@ export interface SaveRequest {
    * that the caller downloads the audio once more. A page is never kept.
    */
   readonly mayKeepWrongFormat: boolean;
+  /** Whether to keep such bytes as the audio format that they are, if it is known. */
+  readonly mayKeepOtherFormat?: boolean;
   /** Returns the length in seconds of audio that is too short; `null` for audio that is whole. */
   readonly measureIfShort?: (path: string, format: OutputFormat) => Promise<number | null>;
   /** Whether to keep audio that is too short. If false, it is discarded and an error is thrown. */
@@ -104,9 +107,11 @@ export async function saveAudio(request: SaveRequest): Promise<SavedFile> {
 }
 
 /** Returns the format that the bytes have; `null` for none. Raw pcm comes last, because it has no signature. */
-function findFormat({ format, otherFormats = [] }: SaveRequest, head: Uint8Array): OutputFormat | null {
+function findFormat(request: SaveRequest, head: Uint8Array): OutputFormat | null {
+  const { format, otherFormats = [], mayKeepWrongFormat, mayKeepOtherFormat } = request;
   const formats = [format, ...otherFormats].sort((a, b) => Number(a === "pcm") - Number(b === "pcm"));
-  return formats.find((each) => looksLikeFormat(each, head)) ?? null;
+  const found = formats.find((each) => looksLikeFormat(each, head)) ?? null;
+  return found ?? (mayKeepWrongFormat && mayKeepOtherFormat === true ? recognizeFormat(head) : null);
 }
 
 const pageError = (): AudioError =>

@@ -219,24 +219,24 @@ export async function listFiles({ database }: Ledger, owners: readonly string[])
   return files.sort((a, b) => b.saved_at_ms - a.saved_at_ms);
 }
 
-/** Finds the hash of what was saved last at each of some paths, whoever saved it. */
-export async function readNewestHashes(
+/** Lists what was saved at some paths, whoever saved it, the oldest first. */
+export async function listSavedAt(
   { database }: Ledger,
   paths: readonly string[],
-): Promise<ReadonlyMap<string, string>> {
-  const hashes = new Map<string, string>();
+): Promise<Array<Pick<FileRow, "path" | "sha256" | "owner" | "saved_at_ms">>> {
+  const saved = [];
   for (const some of splitRows(paths)) {
     const rows = await database.run((db) =>
       db
         .selectFrom("agm_file")
-        .select(["path", "sha256"])
+        .select(["path", "sha256", "owner", "saved_at_ms"])
         .where("path", "in", some)
         .orderBy("saved_at_ms")
         .execute(),
     );
-    for (const { path, sha256 } of rows) hashes.set(path, sha256);
+    saved.push(...rows);
   }
-  return hashes;
+  return saved;
 }
 
 /** Finds the files that rows say were saved at a path, the newest first. Only visible owners count. */

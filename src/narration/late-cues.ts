@@ -7,6 +7,7 @@ import type { Ledger } from "../ledger/ledger.ts";
 import { type NarrationSnapshot, readTasksOf, type TasksByFingerprint } from "../ledger/narration-rows.ts";
 import type { NarrationProblem } from "./part-status.ts";
 import { getPartSpeed } from "./parts.ts";
+import type { Remark } from "./planning/remark.ts";
 import type { StoredPlan } from "./planning/stored-plan.ts";
 import { buildLateRemarks, findOverruns, type TimedPart } from "./timeline/lateness.ts";
 
@@ -37,7 +38,7 @@ export async function estimateLateRemarks(
   ledger: Ledger,
   plan: StoredPlan,
   { narration, parts, tasks }: NarrationSnapshot,
-): Promise<string[]> {
+): Promise<Remark[]> {
   if (!isTimeline(plan)) return [];
   const otherSpeed = parts.filter(({ speed }) => speed !== null).map(({ input }) => input);
   const firstTakes = await readTasksOf(ledger, narration, otherSpeed);
@@ -46,7 +47,11 @@ export async function estimateLateRemarks(
     const plannedSeconds = findSeconds(firstTakes, input) ?? plan.parts[position]?.estimatedSeconds ?? 0;
     return buildTimedPart(plan, position, speed, findSeconds(tasks, fingerprint) ?? plannedSeconds * ratio);
   });
-  return buildLateRemarks(timed);
+  return buildLateRemarks(timed).map(({ assistant: sentence, terminal }) => ({
+    about: "text",
+    sentence,
+    terminal,
+  }));
 }
 
 /** The measured time span of a part in a file. */

@@ -4,12 +4,12 @@ import { roundToMilliseconds } from "../contract/numbers.ts";
 import { listNewestNarrations, type NarrationProgress, readProgress } from "../ledger/narration-rows.ts";
 import { listFiles } from "../ledger/request-rows.ts";
 import type { FileRow } from "../ledger/schema.ts";
-import { keepPresent } from "../requests/saved-audio.ts";
+import { findReplacer, keepPresent } from "../requests/saved-audio.ts";
 import type { Search } from "../search-words.ts";
 import { MAX_NARRATIONS_SEARCHED } from "../search-words.ts";
 import type { NarrationDeps } from "./narration-deps.ts";
 import { chooseChapterTitle } from "./narration-file-names.ts";
-import { listCurrentFiles } from "./narration-files.ts";
+import { listCompanions, listCurrentFiles } from "./narration-files.ts";
 import type { NarrationStatus } from "./narration-view.ts";
 
 export interface ListedNarration extends NarrationProgress {
@@ -17,8 +17,14 @@ export interface ListedNarration extends NarrationProgress {
   readonly status: NarrationStatus;
   /** The saved files that still exist. */
   readonly files: ReadonlyArray<FileRow & { readonly chapterTitle: string | null }>;
-  /** Paths of saved files that no longer exist. */
+  /** Paths of saved files that no longer exist, and that no other ones have replaced. */
   readonly missingPaths: readonly string[];
+  /** The tasks and narrations whose files took the place of saved files. */
+  readonly replacedBy: readonly string[];
+  /** The captions and chapters beside the files that exist. */
+  readonly companions: readonly FileRow[];
+  /** Earlier recordings that still exist, the newest first. */
+  readonly earlierFiles: readonly FileRow[];
   readonly audioSeconds: number | null;
 }
 
@@ -31,19 +37,33 @@ async function buildListedNarration(
 ): Promise<ListedNarration> {
   const { narration, isWanted } = progress;
   const { id, status } = narration;
-  const rows = listCurrentFiles(await listFiles(ledger, [id]));
+  const all = await listFiles(ledger, [id]);
+  const rows = listCurrentFiles(all);
   const plan = rows.some(({ chapter }) => chapter !== null) ? await plans.get(id) : null;
   const toListed = (row: FileRow) => ({
     ...row,
     chapterTitle: plan === null || row.chapter === null ? null : chooseChapterTitle(plan, row.chapter),
   });
-  const present = await keepPresent({ ledger, folder }, rows);
+  const present = await keepPresent({ ledger, folder }, all);
+  const missing = rows.filter((row) => !present.has(row));
+  const replacers = new Map<FileRow, string>();
+  for (const row of missing) {
+    const replacer = await findReplacer({ ledger, folder }, row);
+    if (replacer !== null) replacers.set(row, replacer);
+  }
+  const current = rows.filter((row) => present.has(row));
+  const currentPaths = new Set(current.map(({ path }) => path));
+  const isEarlier = (row: FileRow): boolean =>
+    row.kind === "audio" && present.has(row) && !currentPaths.has(row.path);
   const seconds = rows.reduce((sum, row) => sum + (row.seconds ?? 0), 0);
   return {
     ...progress,
     status: status === "running" && !isWanted && !isRunning(id) ? "stopped" : status,
-    files: rows.filter((row) => present.has(row)).map(toListed),
-    missingPaths: rows.flatMap((row) => (present.has(row) ? [] : [row.path])),
+    files: current.map(toListed),
+    missingPaths: missing.flatMap((row) => (replacers.has(row) ? [] : [row.path])),
+    replacedBy: [...new Set(replacers.values())],
+    companions: current.flatMap((row) => listCompanions(all, row).filter((one) => present.has(one))),
+    earlierFiles: all.filter(isEarlier),
     audioSeconds: rows.length === 0 ? null : roundToMilliseconds(seconds),
   };
 }

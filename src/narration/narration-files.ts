@@ -6,7 +6,8 @@ import { isIntact } from "../files/saved-copies.ts";
 import { problemSchema } from "../ledger/narration-rows.ts";
 import type { FileRow, NarrationRow } from "../ledger/schema.ts";
 import { parseJson } from "../parse-json.ts";
-import { toSavedFile } from "../requests/saved-audio.ts";
+import type { RequestDeps } from "../requests/deps.ts";
+import { findNameOwner, toSavedFile } from "../requests/saved-audio.ts";
 import { buildFileName, chooseChapterTitle } from "./narration-file-names.ts";
 import type { NarrationProblem } from "./part-status.ts";
 import type { StoredPlan } from "./planning/stored-plan.ts";
@@ -85,6 +86,20 @@ export function findConflictingName(
   const file = { chapterIndex: row.chapter };
   const name = buildFileName({ narration, plan, file, isComplete: !isIncompleteFile(row) });
   return isNumbered(basename(row.path), name) ? name : null;
+}
+
+/**
+ * Finds the older file whose name a narration's file may take; `null` if there is none. The older file must be unchanged,
+ * and must have been saved by this server: the last owner of a name gives it up. Two files of one narration never take
+ * each other's name.
+ */
+export async function findReplaceable(
+  deps: Pick<RequestDeps, "ledger" | "folder">,
+  { owner, chapter }: Pick<FileRow, "owner" | "chapter">,
+  name: string,
+): Promise<FileRow | null> {
+  const found = await findNameOwner(deps, name);
+  return found?.owner === owner && found.chapter !== chapter ? null : found;
 }
 
 // A damaged list is told as empty, because the file itself is intact.

@@ -11,7 +11,7 @@ import { listChapterFiles, type StoredProblem } from "../ledger/narration-rows.t
 import { deleteFiles, forgetAudio, saveFiles } from "../ledger/narration-writes.ts";
 import { findRequestsByFingerprint, listFiles } from "../ledger/request-rows.ts";
 import type { FileRow, NarrationRow, PartRow, RequestRow } from "../ledger/schema.ts";
-import { findNameOwner, findSavedAudio, isShort, toFileRow, toSavedFile } from "../requests/saved-audio.ts";
+import { findSavedAudio, isShort, toFileRow, toSavedFile } from "../requests/saved-audio.ts";
 import { parseStoredFormat } from "../requests/stored-input.ts";
 import type { SpokenPart } from "./companions.ts";
 import { findDoubtfulParts } from "./doubtful-parts.ts";
@@ -24,6 +24,7 @@ import {
 } from "./narration-file-names.ts";
 import {
   findConflictingName,
+  findReplaceable,
   isFileIntact,
   isIncompleteFile,
   listCompanions,
@@ -221,21 +222,6 @@ export class NarrationJoiner {
       if (await isFileIntact(file, this.#deps.folder.root)) await removeIfPresent(file.path);
   }
 
-  /**
-   * Finds the older file whose name the joined file may take; `null` if there is none. The older file must be unchanged,
-   * and must have been saved by this server: the last owner of a name gives it up. Two files of one narration never
-   * take each other's name.
-   */
-  async #findReplaced(
-    { narration, file, isComplete, mayReplace }: FileJoin,
-    name: string,
-  ): Promise<FileRow | null> {
-    if (!mayReplace || !isComplete) return null;
-    const owner = await findNameOwner(this.#deps, name);
-    const isOtherFile = owner?.owner === narration.id && owner.chapter !== file.chapterIndex;
-    return isOtherFile ? null : owner;
-  }
-
   /** Joins parts to a file under its name, or the next free one. Returns the row of the file. */
   async #writeFile(
     join: FileJoin,
@@ -244,10 +230,11 @@ export class NarrationJoiner {
     rows: readonly FileRow[],
   ): Promise<FileRow> {
     const { folder, clock, ledger } = this.#deps;
-    const { narration, plan, file } = join;
+    const { narration, plan, file, isComplete, mayReplace } = join;
     const name = buildFileName(join);
     const hasCompanions = plan.fileLayout !== "rows";
-    const replaced = await this.#findReplaced(join, name);
+    const target = { owner: narration.id, chapter: file.chapterIndex };
+    const replaced = mayReplace && isComplete ? await findReplaceable(this.#deps, target, name) : null;
     const sources = parts.map(({ source }, index) =>
       index === parts.length - 1 ? { ...source, pauseAfterSeconds: 0 } : source,
     );

@@ -3,6 +3,7 @@ import { basename, dirname } from "node:path";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import type { Reader } from "../errors.ts";
 import type { NarrationProgress } from "../ledger/narration-rows.ts";
+import type { FileRow } from "../ledger/schema.ts";
 import type { Standstill } from "../requests/activity.ts";
 import { estimateSecondsLeft, type NarrationTotals, type NarrationView } from "./narration-view.ts";
 import { DEFAULT_RETAKE_TAKE } from "./parts.ts";
@@ -77,29 +78,54 @@ function describeProblems({ problems, parts }: NarrationView, reader: Reader): s
  * States the folder of a sheet's files and the names of the first files. Does not name all files, because there may be
  * a thousand.
  */
-function describeSheetFiles({ files }: Pick<NarrationView, "files">): string {
+function describeSheetFiles({ files, keptPaths, takenNames }: NarrationView): string {
   const [first] = files;
   if (first === undefined) return "";
-  const names = files.map(({ audio }) => basename(audio.path));
-  return `Saved ${formatCount(files.length, "file")} in ${dirname(first.audio.path)}: ${listFirst(names, FILES_SHOWN)} (${formatDuration(sumSeconds(files))} in all).`;
+  const kept = new Set(keptPaths);
+  const newFiles = files.filter(({ audio }) => !kept.has(audio.path));
+  const isPartlyNew = kept.size > 0 && newFiles.length > 0;
+  const shown = isPartlyNew ? newFiles : files;
+  const names = listFirst(
+    shown.map(({ audio }) => basename(audio.path)),
+    FILES_SHOWN,
+  );
+  const where = `in ${dirname(first.audio.path)}: ${names}`;
+  const length = `(${formatDuration(sumSeconds(files))} in all)`;
+  if (!isPartlyNew) return `Saved ${formatCount(files.length, "file")} ${where} ${length}.`;
+  const [numbered, ...others] = files.flatMap(({ conflictingName }) => conflictingName ?? []);
+  const isEarlierThere = numbered !== undefined && others.length === 0 && takenNames === "replaceable";
+  const earlier = isEarlierThere && newFiles.length === 1 ? ` (${numbered} has the earlier recording)` : "";
+  return `Saved ${formatCount(newFiles.length, "new file")} ${where}${earlier}; ${formatCount(kept.size, "file")} as before ${length}.`;
 }
 
-function describeFiles({ isSheet, files, parts, outdatedPaths }: NarrationView): string {
-  if (isSheet) return describeSheetFiles({ files });
+/** Names what a companion holds. Chapters are also inside the audio, if its format has a place for them. */
+function describeKind({ kind }: FileRow, audio: FileRow): string {
+  if (kind === "srt") return "";
+  return kind === "chapters" && /\.(?:mp3|ogg)$/.test(audio.path) ? "chapters inside and in " : `${kind} `;
+}
+
+function describeFiles(view: NarrationView): string {
+  const { isSheet, files, parts, outdatedPaths } = view;
+  if (isSheet) return describeSheetFiles(view);
   const paths = files.map(({ audio, beside, isIncomplete, missingPartIndexes }) => {
     const isOutdated = outdatedPaths.includes(audio.path);
-    const kind = isIncomplete ? ", incomplete" : isOutdated ? ", from before the change" : "";
+    const kind = isIncomplete
+      ? ", incomplete until the whole file replaces it"
+      : isOutdated
+        ? ", from before the change"
+        : "";
     const withoutParts =
       missingPartIndexes.length === 0 ? "" : `, without ${listPartNumbers(missingPartIndexes, parts.total)}`;
-    const companions = beside.map((row) => `, ${row.kind === "srt" ? "" : `${row.kind} `}${row.path}`);
+    const companions = beside.map((row) => `, ${describeKind(row, audio)}${row.path}`);
     return `${audio.path} (${formatDuration(audio.seconds ?? 0)}${kind}${withoutParts})${companions.join("")}`;
   });
   return paths.length === 0 ? "" : `Saved ${paths.join("; ")}.`;
 }
 
 /** Describes the files without their paths, because the structured content has a field for the paths. */
-export function describeFilesBriefly({ isSheet, files, parts, outdatedPaths }: NarrationView): string {
-  if (isSheet) return describeSheetFiles({ files });
+export function describeFilesBriefly(view: NarrationView): string {
+  const { isSheet, files, parts, outdatedPaths } = view;
+  if (isSheet) return describeSheetFiles(view);
   if (files.length === 0) return "";
   const lacking = files.flatMap(({ audio, isIncomplete, missingPartIndexes }, index) =>
     missingPartIndexes.length === 0
@@ -107,7 +133,7 @@ export function describeFilesBriefly({ isSheet, files, parts, outdatedPaths }: N
         ? [`file ${index + 1} from before the change`]
         : []
       : [
-          `file ${index + 1}${isIncomplete ? " (incomplete)" : ""} without ${listPartNumbers(missingPartIndexes, parts.total)}`,
+          `file ${index + 1}${isIncomplete ? " (incomplete until the whole file replaces it)" : ""} without ${listPartNumbers(missingPartIndexes, parts.total)}`,
         ],
   );
   return `${["Saved", ...lacking].join(", ")}.`;
@@ -132,19 +158,22 @@ function describeMissingFiles({ missingPaths }: NarrationView): string {
 }
 
 /** Reports files that got a number because their name was taken. */
-function describeNumberedNames({ files, mayReplace }: NarrationView, reader: Reader): string {
+function describeNumberedNames({ narrationId, files, takenNames }: NarrationView, reader: Reader): string {
   const taken = files.flatMap(({ conflictingName }) =>
     conflictingName === null ? [] : [JSON.stringify(conflictingName)],
   );
   if (taken.length === 0) return "";
   const names = listFirst(taken, MAX_LISTED);
-  const was =
+  const [was, it, that] =
     taken.length === 1
-      ? `A file named ${names} was there already, so a number was added.`
-      : `Files named ${names} were there already, so numbers were added.`;
-  return mayReplace
-    ? `${was} This server did not save that file, or it has changed since.`
-    : `${was} With ${reader === "terminal" ? "--replace" : "replace true"} it takes the name of a file that this server saved and that is unchanged.`;
+      ? [`A file named ${names} was there already, so a number was added.`, "it", "that name"]
+      : [`Files named ${names} were there already, so numbers were added.`, "them", "those names"];
+  if (takenNames === null) return was;
+  if (takenNames === "foreign")
+    return `${was} This server did not save ${taken.length === 1 ? "that file, or it has" : "those files, or they have"} changed since.`;
+  return reader === "terminal"
+    ? `${was} The same command with --replace gives ${it} ${that} instead, free.`
+    : `${was} To give ${it} ${that} instead (free): narrate with narration_id ${narrationId} and replace true.`;
 }
 
 /** Reports captions and chapter files that were edited, moved or replaced. */
@@ -223,7 +252,13 @@ export function describeNarration(
     describeChangedCompanions(view),
     ...describeProblems(view, reader),
     ...(isPlan
-      ? [summarizeChapters(view), ...remarks.map(({ sentence }) => sentence), describeShortParts(view)]
+      ? [
+          summarizeChapters(view),
+          ...remarks.map(({ sentence, terminal }) =>
+            reader === "terminal" ? (terminal ?? sentence) : sentence,
+          ),
+          describeShortParts(view),
+        ]
       : []),
     ...(status === "running" ? [] : unspoken),
   ]);
@@ -243,7 +278,7 @@ function describeStatus(view: NarrationView, saved: string, reader: Reader): str
         max === null || coversLikelyCost(max, view)
           ? ""
           : ` It is likely to stop early, because ${RESERVATION_RULE}.`;
-      return `Running: ${describeSoFar(view)}${timeLeft} It goes on by itself, up to ${max} credits in all, as long as this ${reader === "terminal" ? "program" : "server"} runs.${early}`;
+      return `Running: ${describeSoFar(view)}${timeLeft} It goes on by itself, up to ${max} credits in all, as long as this ${reader === "terminal" ? "program runs" : "app stays open"}.${early}`;
     }
     case "stopped": {
       const ended = view.problems.length === 0 ? "The process that ran it has ended." : "";
@@ -256,25 +291,29 @@ function describeStatus(view: NarrationView, saved: string, reader: Reader): str
       ]);
     }
     case "finished":
-      return joinSentences([saved, describeCost(view)]);
+      return joinSentences([saved, describeNarrationCost(view)]);
   }
 }
 
-function describeCost({
+/** States what a finished narration has cost. What it shares with others is on their bills. */
+export function describeNarrationCost({
   isRepeat,
   hasQuoteOnlyRetake,
   chargedByCall,
   credits,
-  parts,
+  parts: { alreadyPaid },
 }: NarrationView): string {
+  const total = `Cost ${credits.charged} credits${alreadyPaid > 0 ? "" : " in all"}`;
+  const shared =
+    alreadyPaid > 0
+      ? `; ${alreadyPaid} of its parts ${alreadyPaid === 1 ? "was" : "were"} paid for before`
+      : "";
   if (isRepeat) {
     const retake = hasQuoteOnlyRetake
       ? ` A retake without take is take ${DEFAULT_RETAKE_TAKE}, which is in the file already; take ${DEFAULT_RETAKE_TAKE + 1} makes another one.`
       : "";
-    return `Cost ${credits.charged} credits in all (nothing for this call).${retake}`;
+    return `${total} (nothing for this call)${shared}.${retake}`;
   }
-  const paid =
-    parts.alreadyPaid > 0 ? `; ${formatCount(parts.alreadyPaid, "part")} had been paid for before` : "";
   const chargedByCallClause = chargedByCall === undefined ? "" : `, ${chargedByCall} of them for this call`;
-  return `Cost ${credits.charged} credits in all${chargedByCallClause}${paid}.`;
+  return `${total}${chargedByCallClause}${shared}.`;
 }

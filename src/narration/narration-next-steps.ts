@@ -1,7 +1,15 @@
 /** Names the next call after a narration's result, with its arguments. */
-import { RESERVED_CREDITS } from "../contract/billing.ts";
 import type { NarrationView } from "./narration-view.ts";
 import { coversLikelyCost, paysForNoPart } from "./plan-messages.ts";
+
+/**
+ * Returns the limit to propose. After a limit that does not suffice, it is the least that is likely to, because the user
+ * watches each credit.
+ */
+export const proposeLimit = ({ refusedLimit, problems, credits }: NarrationView): number =>
+  refusedLimit !== undefined || problems[0]?.code === "max_credits_reached"
+    ? credits.leastMax
+    : credits.suggestedMax;
 
 /** Names the next call to make, with its arguments. */
 export function describeNarrationNextStep(view: NarrationView): string {
@@ -15,6 +23,10 @@ const capitalize = (words: string): string => `${words.charAt(0).toUpperCase()}$
 const describeRepeats = ({ argumentsToRepeat = [] }: NarrationView): string =>
   argumentsToRepeat.length === 0 ? "" : `, with ${argumentsToRepeat.join(" and ")}`;
 
+/** Says how far the user may lower the suggested limit. */
+const describeLeast = ({ credits: { leastMax, suggestedMax } }: NarrationView): string =>
+  leastMax < suggestedMax ? ` (at least ${leastMax})` : "";
+
 function describeNextStep(view: NarrationView, call: string): string {
   switch (view.status) {
     case "planned":
@@ -26,7 +38,7 @@ function describeNextStep(view: NarrationView, call: string): string {
       if (view.refusedLimit !== undefined) {
         return describeLowLimitStep(view.refusedLimit, view, call);
       }
-      return `Tell the user length and price. When they agree: ${call} and max_credits ${view.credits.suggestedMax}${describeRepeats(view)}, a ceiling: about ${view.credits.estimate} are charged${view.credits.charged > 0 ? " in all" : ""}, the rest is only held meanwhile.`;
+      return `Tell the user length and price. When they agree: ${call} and max_credits ${view.credits.suggestedMax}${describeRepeats(view)}, a ceiling${describeLeast(view)}: about ${view.credits.estimate} are charged${view.credits.charged > 0 ? " in all" : ""}, the rest is only held meanwhile.`;
     case "running":
       return `${call}${view.nextWaitSeconds === undefined ? "" : ` and wait_seconds ${view.nextWaitSeconds}`}: it waits, and says how it stands.`;
     case "stopped":
@@ -42,23 +54,20 @@ function describeNextStep(view: NarrationView, call: string): string {
 
 /** Returns the next step after a limit that is unlikely to suffice. The user may have named the limit, or not. */
 function describeLowLimitStep(limit: number, view: NarrationView, call: string): string {
-  const { suggestedMax } = view.credits;
   const repeats = describeRepeats(view);
-  const whole = `Tell the user. For all of it: ${call} and max_credits ${suggestedMax}${repeats}.`;
-  return paysForNoPart(limit, view)
+  const whole = `Tell the user. For all of it: ${call} and max_credits ${proposeLimit(view)}${repeats}.`;
+  return paysForNoPart(limit, view) || view.isReopened === true
     ? whole
-    : `${whole} If they keep to ${limit}: the same call with max_credits ${limit} makes what that pays, and joins it. If they have named no limit, ask for one.`;
+    : `${whole} If they keep to ${limit}: that call with max_credits ${limit} makes what it pays for, and joins it. If they have named no limit, ask for one.`;
 }
 
 /**
  * Returns the next step if cues begin late: a call with the retakes or edits that the problems suggest. Returns an
  * empty text if no cue is late.
  */
-function describeLateStep({ problems, credits }: NarrationView, call: string): string {
-  const lateProblems = problems.filter(({ code }) => code === "late");
-  if (lateProblems.length === 0) return "";
-  const max = credits.charged + RESERVED_CREDITS * lateProblems.length;
-  return ` If the late cues matter: ${call} and max_credits ${max}, with the retakes or edits that are named; those parts are paid for again.`;
+function describeLateStep({ problems, lateMax }: NarrationView, call: string): string {
+  if (!problems.some(({ code }) => code === "late")) return "";
+  return ` If the late cues matter: ${call} and max_credits ${lateMax}, with the retakes or edits that are named; those parts are paid for again.`;
 }
 
 /** Returns how parts that were left out are tried again; an empty text if there are none. */
@@ -79,7 +88,8 @@ export const UNUSABLE_AUDIO_CODES: ReadonlySet<string> = new Set(["audio_unusabl
 
 function describeStoppedStep(view: NarrationView, call: string): string {
   const [first] = view.problems;
-  const { max, suggestedMax } = view.credits;
+  const { max } = view.credits;
+  const suggestedMax = proposeLimit(view);
   const isAgreed = first?.partIndex === null && max !== null && coversLikelyCost(max, view);
   const resumeAdvice = `${call} and max_credits ${isAgreed ? max : suggestedMax}: it goes on where it stopped, and pays for nothing twice.`;
   if (first === undefined) {
@@ -88,7 +98,7 @@ function describeStoppedStep(view: NarrationView, call: string): string {
   }
   // Suggest a retake. Repeating the call would not help, because the audio itself is bad.
   if (UNUSABLE_AUDIO_CODES.has(first.code)) {
-    return `Ask the user whether to pay for that part again. If so: ${call}, max_credits ${view.credits.suggestedMax}, and retakes with a quote of it and its next take, such as 2. With skip_failed true it is joined without that part, free.`;
+    return `Ask the user whether to pay for that part again. If so: ${call}, max_credits ${suggestedMax}, and retakes with a quote of it and its next take, such as 2. With skip_failed true it is joined without that part, free.`;
   }
   if (first.partIndex !== null && REFUSED_TEXT_CODES.has(first.code)) {
     return `Tell the user what is said of that part: the same text would most likely fail again. To go on: ${call}, max_credits ${suggestedMax}, and edits of its words, or retakes with a quote of it and its next take, such as 2. With skip_failed true it is joined without it, free.`;

@@ -7,13 +7,15 @@ import {
   SUBMISSIONS_PER_WINDOW,
 } from "../contract/service-limits.ts";
 import { takeFirstCodePoints } from "../contract/unicode.ts";
+import { probeNameAvailability } from "../files/free-names.ts";
 import { type NarrationSnapshot, parseProblem, type RunPace } from "../ledger/narration-rows.ts";
+import { listSavedAt } from "../ledger/request-rows.ts";
 import type { FileRow, NarrationRow, PartRow } from "../ledger/schema.ts";
 import type { RequestDeps } from "../requests/deps.ts";
 import { readCalibration } from "../requests/estimate-calibration.ts";
 import { keepPresent } from "../requests/saved-audio.ts";
-import { buildFileName } from "./narration-file-names.ts";
-import { buildNarrationFiles, isFileIntact, type NarrationFile } from "./narration-files.ts";
+import { buildFileName, isFreeInOtherFormats } from "./narration-file-names.ts";
+import { buildNarrationFiles, findReplaceable, isFileIntact, type NarrationFile } from "./narration-files.ts";
 import { isWithService, listPartProblems, type NarrationProblem, type PartState } from "./part-status.ts";
 import { getPartSpeed } from "./parts.ts";
 import { type ChapterEstimate, estimateChapters, type PartEstimate } from "./planning/chapter-estimates.ts";
@@ -43,14 +45,21 @@ export interface NarrationView extends NarrationTotals {
   readonly unspoken: readonly string[];
   /** Indexes of the parts that are missing from the files. Empty until there is a file. */
   readonly unjoinedParts: readonly number[];
-  /** Whether this call let files take the place of older files that have the same names. */
-  readonly mayReplace: boolean;
+  /**
+   * Whether `replace` gives a numbered file of a finished narration its name. `foreign` if the files of those names are
+   * not this server's, or have changed; `null` if nothing can be said.
+   */
+  readonly takenNames: "replaceable" | "foreign" | null;
   /** Paths of saved files that were moved or deleted, or that are on another machine. */
   readonly missingPaths: readonly string[];
   /** Paths of companions that were changed or deleted since they were saved. */
   readonly changedPaths: readonly string[];
   /** Paths of files that were joined before another take or speed was chosen for a part, which is not made yet. */
   readonly outdatedPaths: readonly string[];
+  /** The least limit for other takes of all parts that delay cues. */
+  readonly lateMax: number;
+  /** Paths of files of a sheet that are as they were before. */
+  readonly keptPaths: readonly string[];
   /** Where what is saved is joined if the whole never is; `null` for several files. */
   readonly incompletePath: string | null;
   // What the call adds to what the rows say:
@@ -66,8 +75,10 @@ export interface NarrationView extends NarrationTotals {
   readonly hasQuoteOnlyRetake?: boolean;
   /** The charge of this call, if the narration was finished before and the call cost something. */
   readonly chargedByCall?: number | undefined;
-  /** A credit limit that was refused because it is below the suggested limit. */
+  /** A credit limit that was refused because it is unlikely to suffice. */
   readonly refusedLimit?: number;
+  /** Whether the plan changes a finished narration, which a low limit must not make unfinished. */
+  readonly isReopened?: boolean;
   /** A sentence about which narration this is, if it is not the one of the given text to the letter. */
   readonly note?: string;
   /** A sentence about why no part of a running narration gets on; absent if one does. */
@@ -167,14 +178,15 @@ interface PartOutlook extends PartState, PartEstimate {
   readonly speechSeconds: number;
 }
 
-function estimateParts({ plan, states }: ViewedNarration, calibration: number): PartOutlook[] {
+function estimateParts({ plan, states, status: whole }: ViewedNarration, calibration: number): PartOutlook[] {
   const seen = new Set<string>();
   return states.map((state) => {
     const { part, task, status } = state;
     const { pauseAfterSeconds = 0 } = plan.parts[part.position] ?? {};
     const estimatedSeconds = estimateSeconds(plan, part);
     const isPaid = status === "saved" || task?.status === "succeeded" || task?.status === "saved";
-    const isToPay = !isPaid && !seen.has(part.fingerprint);
+    const isLeftOut = whole === "planned" && status === "skipped";
+    const isToPay = !isPaid && !isLeftOut && !seen.has(part.fingerprint);
     seen.add(part.fingerprint);
     const speechSeconds = task?.audio_seconds ?? estimatedSeconds * calibration;
     return {
@@ -238,7 +250,7 @@ function deriveTotals(
     seconds: {
       /** Estimated seconds of audio. */
       estimate: Math.round(sum(outlook.map(({ seconds }) => seconds))),
-      saved: Math.round(sum(saved.map(({ task }) => task?.audio_seconds ?? 0))),
+      saved: Math.round(sum(saved.map(({ seconds }) => seconds))),
       /** Estimated seconds until the narration is finished; `null` if the narration does not run. */
       left:
         status === "running"
@@ -309,28 +321,72 @@ export async function buildNarrationView(
   deps: Pick<RequestDeps, "ledger" | "clock" | "folder" | "log">,
   viewed: ViewedNarration,
 ): Promise<NarrationView> {
-  const { narration, plan, status, mayReplace } = viewed;
+  const { narration, plan, status } = viewed;
   const isSheet = plan.fileLayout === "rows";
   const calibration =
     computeOwnCalibration(viewed) ?? (await readCalibration(deps, plan.settings.voice ?? null));
   const outlook = estimateParts(viewed, calibration);
   const files = buildNarrationFiles(viewed.files, narration, plan);
+  const checked = await checkFiles(deps, files);
+  const totals = deriveTotals(viewed, outlook, deps.clock.wallMs());
+  const delaying = files.flatMap(({ doubtfulPartProblems }) =>
+    doubtfulPartProblems.flatMap(({ code, partIndex }) => (code === "late" ? (partIndex ?? []) : [])),
+  );
+  const latePrices = delaying.map((index) => chargeForSeconds(outlook[index]?.speechSeconds ?? 0));
   return {
     narrationId: narration.id,
     status,
     title: narration.title,
     isSheet,
     chapters: status === "planned" && !isSheet ? estimateChapters(plan.chapters, plan.parts, outlook) : [],
-    ...deriveTotals(viewed, outlook, deps.clock.wallMs()),
-    ...(await checkFiles(deps, files)),
+    ...totals,
+    lateMax: sumLimit(totals.credits.charged, latePrices, 1, 1),
+    ...checked,
     problems: listProblems(viewed, files),
     remarks: plan.remarks,
     unspoken: plan.unspoken,
     unjoinedParts: listUnjoinedParts(plan, files),
     outdatedPaths: files.flatMap((file) => (isOutdated(file, viewed) ? [file.audio.path] : [])),
+    keptPaths: isSheet && status === "finished" ? await listKeptPaths(deps, checked.files) : [],
     incompletePath: buildIncompletePath(narration, plan, deps.folder.root),
-    mayReplace,
+    takenNames: status === "finished" ? await judgeTakenNames(deps, checked.files, plan) : null,
   };
+}
+
+/** Lists the files that another narration or request has saved before with the same bytes. */
+async function listKeptPaths(
+  { ledger }: Pick<RequestDeps, "ledger">,
+  files: readonly NarrationFile[],
+): Promise<string[]> {
+  const paths = files.map(({ audio }) => audio.path);
+  const saved = Map.groupBy(await listSavedAt(ledger, paths), ({ path }) => path);
+  return paths.filter((path, index) =>
+    saved.get(path)?.some((other) => {
+      const audio = files[index]?.audio;
+      return (
+        other.owner !== audio?.owner &&
+        other.sha256 === audio?.sha256 &&
+        other.saved_at_ms < audio.saved_at_ms
+      );
+    }),
+  );
+}
+
+async function judgeTakenNames(
+  deps: Pick<RequestDeps, "ledger" | "folder">,
+  files: readonly NarrationFile[],
+  { fileLayout }: StoredPlan,
+): Promise<NarrationView["takenNames"]> {
+  let isForeign = false;
+  for (const { audio, conflictingName: name } of files) {
+    if (name === null) continue;
+    const isFree = (await probeNameAvailability(deps.folder, name)) === "free";
+    if (!isFree && (await findReplaceable(deps, audio, name)) !== null) return "replaceable";
+    if (isFree && (fileLayout === "rows" || (await isFreeInOtherFormats(deps.folder, name))))
+      return "replaceable";
+    isForeign ||= !isFree;
+  }
+  return isForeign ? "foreign" : null;
 }
 
 /** Tells the files that are there from those that are not, and companions that are unchanged from others. */

@@ -91,6 +91,22 @@ interface CalledNarration extends LoadedNarration {
   readonly consents: Consents;
 }
 
+/** Lists the files that a narration had before the call. */
+const listUnchangedPaths = (
+  { files, isSheet }: NarrationView,
+  before: NarrationSnapshot["files"],
+): string[] =>
+  files.flatMap(({ audio: { path, sha256 } }) =>
+    isSheet && before.some((file) => file.path === path && file.sha256 === sha256) ? [path] : [],
+  );
+
+/** Whether a call chooses other takes or speeds of parts, or does otherwise with failed parts. */
+const wantsOtherParts = (
+  { choices, before: { narration } }: CalledNarration,
+  { shouldSkipFailed }: NarrateChanges,
+): boolean =>
+  choices.length > 0 || (shouldSkipFailed !== null && shouldSkipFailed !== (narration.skip_failed === 1));
+
 /** The operations on narrations. Start no narration, not even an unfinished one, before a call asks for it. */
 export class NarrationOperations {
   readonly #deps: NarrationDeps;
@@ -120,7 +136,7 @@ export class NarrationOperations {
     call.signal.throwIfAborted();
     const planToApprove = await this.#findPlanToApprove(source, called, changes);
     if (planToApprove !== null) {
-      await this.#rename(narration, changes);
+      if (narration.status === "planned") await this.#rename(narration, changes);
       return planToApprove;
     }
     const { goesOn, wishId } = await this.#want(source, called, changes, call);
@@ -140,9 +156,11 @@ export class NarrationOperations {
     }
     const wasFinished = before.narration.status === "finished";
     const chargedByCall = view.credits.charged - Math.round(before.bill.charged);
+    const isRepeat = wasFinished && chargedByCall === 0;
     return {
       ...view,
-      isRepeat: wasFinished && chargedByCall === 0,
+      isRepeat,
+      keptPaths: isRepeat ? [] : wasFinished ? listUnchangedPaths(view, before.files) : view.keptPaths,
       hasQuoteOnlyRetake: changes.retakes.some(isQuoteOnlyRetake),
       chargedByCall: wasFinished && chargedByCall > 0 ? chargedByCall : undefined,
     };
@@ -261,8 +279,8 @@ export class NarrationOperations {
 
   /**
    * Returns the plan if a person must decide before the narration starts or goes on; `null` if no decision is needed. A
-   * decision is needed if the first limit is unlikely to suffice and no answer has named it, or if no answer has
-   * told a sentence that needs consent.
+   * decision is needed if the first limit is unlikely to suffice and no answer has named it, if a limit is unlikely to
+   * suffice for what a call changes in a finished narration, or if no answer has told a sentence that needs consent.
    */
   async #findPlanToApprove(
     source: NarrateSource,
@@ -273,13 +291,18 @@ export class NarrationOperations {
     const { narration } = called.before;
     if (shouldStop || maxCredits === null) return null;
     const mustTell = !areTold(narration, called.consents);
+    // What is finished must not become unfinished by a limit that pays for a part of the change.
+    const isReopened = narration.status === "finished" && wantsOtherParts(called, changes);
+    const isFirst = narration.status === "planned";
     const isAgreed =
-      narration.status !== "planned" ||
       changes.takesAnyLimit === true ||
-      (source.kind === "narration" && isLimitTold(narration, maxCredits));
+      !(isFirst || isReopened) ||
+      (isFirst && source.kind === "narration" && isLimitTold(narration, maxCredits));
     if (isAgreed && !mustTell) return null;
     const plan = await this.#buildAnswer(called, called.before, { ...changes, maxCredits: null }, maxCredits);
-    if (!isAgreed && maxCredits < plan.credits.leastMax) return { ...plan, refusedLimit: maxCredits };
+    const isToPay = plan.credits.estimate > plan.credits.charged;
+    if (!isAgreed && isToPay && maxCredits < plan.credits.leastMax)
+      return { ...plan, refusedLimit: maxCredits, isReopened };
     return mustTell ? plan : null;
   }
 
@@ -324,13 +347,16 @@ export class NarrationOperations {
       return { goesOn: true, wishId };
     }
     const isNamed = fileName !== null && fileName !== narration.file_name;
+    const isFinished = status === "finished";
+    const takesNames = isFinished && mayReplace && called.choices.length === 0;
     const isInterrupted = status === "running" && !isWanted && !this.#rounds.isRunning(id);
     // What nobody has agreed to is told first, by the plan of a call with a limit.
     const isAgreed = called.consents.pairs.length === 0;
     const mayResume = source.kind === "narration" && source.mayResume === true && isAgreed;
     const goesOn =
       status === "stopped" ||
-      (status === "finished" && isNamed) ||
+      (isFinished && isNamed) ||
+      (takesNames && !(await this.#isUnchanged(called, changes))) ||
       (status === "running" && (isResumed || (isInterrupted && mayResume)));
     if (goesOn) {
       const wishId = await wantNarration(ledger, id, { ...want, maxCredits: null, from: [status] });
@@ -341,16 +367,12 @@ export class NarrationOperations {
   }
 
   /** Whether a narration is finished, its files are there, and a call wants nothing else of it. */
-  async #isUnchanged(
-    { before, plan, choices }: CalledNarration,
-    { fileName, shouldSkipFailed, mayReplace }: NarrateChanges,
-  ): Promise<boolean> {
+  async #isUnchanged(called: CalledNarration, changes: NarrateChanges): Promise<boolean> {
+    const { before, plan } = called;
+    const { fileName, mayReplace } = changes;
     const { narration } = before;
-    const isSame =
-      choices.length === 0 &&
-      (fileName ?? narration.file_name) === narration.file_name &&
-      (shouldSkipFailed ?? narration.skip_failed === 1) === (narration.skip_failed === 1);
-    if (narration.status !== "finished" || !isSame) return false;
+    const isSame = (fileName ?? narration.file_name) === narration.file_name;
+    if (narration.status !== "finished" || !isSame || wantsOtherParts(called, changes)) return false;
     const { states } = this.#toViewed(before, plan);
     for (const file of listPlannedFiles(plan)) {
       const join = { narration, plan, file, states, isComplete: true, mayReplace };
@@ -487,10 +509,11 @@ export class NarrationOperations {
     const { ledger } = this.#deps;
     const hasChoices = changes.maxCredits === null && choices.length > 0;
     const isPreview = hasChoices || refusedLimit !== Number.POSITIVE_INFINITY;
-    const shown = isPreview ? await this.#preview(snapshot, choices) : snapshot;
+    const { shouldSkipFailed } = changes;
+    const shown = isPreview ? await this.#preview(snapshot, choices, shouldSkipFailed) : snapshot;
     const built = await this.#buildView(this.#toViewed(shown, plan));
     const { mayReplace, shouldStop: isStop } = changes;
-    const view = { ...built, mayReplace, isStop, ...(note === undefined ? {} : { note }) };
+    const view = { ...built, isStop, ...(note === undefined ? {} : { note }) };
     if (view.status !== "planned") return view;
     const limit = Math.min(view.credits.suggestedMax, refusedLimit);
     if (!(areTold(snapshot.narration, consents) && isLimitTold(snapshot.narration, limit)))
@@ -499,24 +522,34 @@ export class NarrationOperations {
       ...view,
       argumentsToRepeat: [
         ...(hasChoices ? ["the same retakes"] : []),
+        ...(isPreview && shouldSkipFailed !== null ? [`skip_failed ${shouldSkipFailed}`] : []),
         ...(mayReplace ? ["replace true"] : []),
       ],
       remarks: [
         ...view.remarks,
-        ...toRemarks("text", [...(await estimateLateRemarks(ledger, plan, shown)), ...consents.extraRemarks]),
+        ...(await estimateLateRemarks(ledger, plan, shown)),
+        ...toRemarks("text", consents.extraRemarks),
       ],
     };
   }
 
   /** Returns the narration as it would be planned with changed choices. */
-  async #preview(snapshot: NarrationSnapshot, choices: readonly PartRow[]): Promise<NarrationSnapshot> {
+  async #preview(
+    snapshot: NarrationSnapshot,
+    choices: readonly PartRow[],
+    shouldSkipFailed: boolean | null = null,
+  ): Promise<NarrationSnapshot> {
     const { narration } = snapshot;
     const changed = new Map(choices.map((row) => [row.position, row]));
     const fingerprints = choices.map(({ fingerprint }) => fingerprint);
     const tasks = await readTasksOf(this.#deps.ledger, narration, fingerprints);
     return {
       ...snapshot,
-      narration: { ...narration, status: "planned" },
+      narration: {
+        ...narration,
+        status: "planned",
+        skip_failed: Number(shouldSkipFailed ?? narration.skip_failed),
+      },
       parts: snapshot.parts.map((part) => changed.get(part.position) ?? part),
       tasks: new Map([...snapshot.tasks, ...tasks]),
       files: [],

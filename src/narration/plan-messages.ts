@@ -26,7 +26,7 @@ export function describePlan(
   const paid =
     parts.alreadyPaid === 0
       ? ""
-      : ` ${formatCount(parts.alreadyPaid, "part")} of them ${parts.alreadyPaid === 1 ? "is" : "are"} paid for already.`;
+      : ` ${formatCount(parts.alreadyPaid, "part")} of them ${parts.alreadyPaid === 1 ? "is" : "are"} paid for already; ${reader === "terminal" ? "--max-credits" : "max_credits"} counts this narration alone.`;
   return `${plan}: ${audio} for about ${credits.estimate} credits.${paid}${takes}${describeMinimumTime(missing)} Nothing was sent or charged.`;
 }
 
@@ -60,8 +60,11 @@ function formatRange(values: readonly number[], unit: string): string {
 
 const SHORT_CHAPTER_SECONDS = 120;
 
-/** Summarizes all chapters of a plan, because a list of many chapters shows only the first ones. */
+const MAX_CHAPTERS_SHOWN = 30;
+
+/** Summarizes the chapters of a plan that has more than its list shows. */
 export function summarizeChapters({ chapters: chaptersAndFront }: NarrationView): string {
+  if (chaptersAndFront.length <= MAX_CHAPTERS_SHOWN) return "";
   const chapters = chaptersAndFront.filter(({ title }) => title !== null);
   const [first, last] = [chapters[0]?.title, chapters.at(-1)?.title];
   if (chapters.length < 2 || !first || !last) return "";
@@ -77,8 +80,6 @@ export function summarizeChapters({ chapters: chaptersAndFront }: NarrationView)
   return `${chapters.length} chapters, from ${JSON.stringify(shortenExcerpt(first))} to ${JSON.stringify(shortenExcerpt(last))}, each of ${length}${price}.`;
 }
 
-const MAX_CHAPTERS_SHOWN = 30;
-
 /** Lists the chapters of a plan with number, length and price. */
 export function formatChapterList({ chapters }: NarrationView, reader: Reader = "assistant"): string {
   if (chapters.length === 0) return "";
@@ -87,10 +88,10 @@ export function formatChapterList({ chapters }: NarrationView, reader: Reader = 
     return `${number === null ? "" : `${number} `}${name} ${formatDuration(seconds)} ${Math.round(credits)}`;
   });
   const furtherCount = chapters.length - rows.length;
-  const [first = 1, second] = chapters.flatMap(({ number }) => number ?? []);
+  const [first = 1, second] = chapters.flatMap(({ title, number }) => (title === null ? [] : (number ?? [])));
   const example = chapters.length > 2 && second === first + 1 ? `${first}-${second}` : `${first}`;
   const argument = reader === "terminal" ? "option --chapters" : "argument chapters";
-  const hint = second === undefined ? "" : ` The ${argument} narrates some of them: "${example}".`;
+  const hint = chapters.length < 2 ? "" : ` The ${argument} narrates some of them: "${example}".`;
   return `Chapters with length and credits: ${rows.join("; ")}${furtherCount > 0 ? `; and ${furtherCount} more` : ""}.${hint}`;
 }
 
@@ -98,10 +99,9 @@ export const RESERVATION_RULE = `each part holds ${RESERVED_CREDITS} credits unt
 
 /** Explains the effect of a credit limit that is unlikely to suffice. */
 export function describeLowLimit(limit: number, view: NarrationView): string {
-  const { estimate, leastMax, suggestedMax } = view.credits;
+  const { estimate, leastMax } = view.credits;
   const effect = paysForNoPart(limit, view) ? "pays for no part" : "is likely to end it early";
-  const margin = suggestedMax > leastMax ? ` ${suggestedMax} leaves room for longer parts.` : "";
-  return `max_credits ${limit} ${effect}, because about ${estimate} credits are likely to be charged, and ${RESERVATION_RULE}: that needs ${leastMax}.${margin}`;
+  return `max_credits ${limit} ${effect}, because about ${estimate} credits are likely to be charged, and ${RESERVATION_RULE}: that needs ${leastMax}.`;
 }
 
 /** Whether a limit has no room for the reservation of a single part. */

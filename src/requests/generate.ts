@@ -33,7 +33,15 @@ import { explainCredits, isUnexplainedCreditError } from "./explain-credits.ts";
 import { isOver } from "./job.ts";
 import { parseNote } from "./note.ts";
 import { buildRequestView, buildSavedView, type RequestView } from "./request-view.ts";
-import { findSavedAudio, findWholeAudio, planName, type SaveOptions, saveUnderName } from "./saved-audio.ts";
+import {
+  chooseFileName,
+  findNameOwner,
+  findSavedAudio,
+  findWholeAudio,
+  planName,
+  type SaveOptions,
+  saveUnderName,
+} from "./saved-audio.ts";
 import { getIdempotencyKey, parseStoredInput } from "./stored-input.ts";
 import { taskFailedError } from "./task-failed-error.ts";
 
@@ -165,10 +173,13 @@ export async function generate(
   const beganMs = clock.steadyMs();
   const prepared = prepareRequest(ledger.identity.baseUrl, request);
   const call = startDeadline(givenCall, clock);
-  const saveOptions: SaveOptions = { fileName: request.fileName, mayReplace: request.mayReplace };
+  const { fileName, mayReplace } = request;
   const resolved = await runWithinCall(deps, call, (signal) =>
     resolve(context, prepared, request.fileName, signal, call.deadline),
   );
+  const olderName = mayReplace && fileName !== null ? chooseFileName(resolved.fresh, fileName) : null;
+  const olderFile = olderName === null ? null : await findNameOwner(deps, olderName);
+  const saveOptions: SaveOptions = { fileName, mayReplace, olderFile };
   const notes = [...prepared.notes, ...resolved.notes];
   if (resolved.saved !== null) {
     const row = await markListed(context, resolved.saved.row);

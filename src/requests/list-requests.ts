@@ -13,7 +13,7 @@ import type { RequestDeps } from "./deps.ts";
 import type { RequestDriver } from "./driver.ts";
 import type { ListedStatus } from "./listed-status.ts";
 import { toRequestHandle } from "./request-handle.ts";
-import { keepPresent } from "./saved-audio.ts";
+import { findReplacer, keepPresent } from "./saved-audio.ts";
 import { parseStoredFormat, parseStoredInput } from "./stored-input.ts";
 import { isRefunded, isTextRefused } from "./task-failed-error.ts";
 
@@ -45,8 +45,10 @@ export interface ListedRequest {
   readonly heldCredits: number;
   /** A saved file of the right format that exists. Its content is verified only when it is read. */
   readonly audioPath: string | null;
-  /** A saved file that no longer exists. */
+  /** A saved file that no longer exists, and that no other one has replaced. */
   readonly missingPath: string | null;
+  /** The task or narration whose file took the place of the saved file; `null` if none did. */
+  readonly replacedBy: string | null;
   /** Delivered bytes that are not of the format. */
   readonly wrongFormatPath: string | null;
   /** Whether it was asked for under another API key. If that is of another account, a repeat makes another task. */
@@ -76,11 +78,12 @@ interface RowFacts {
   readonly activity: string | null;
 }
 
-function toListedRequest(
-  { ledger }: ListDeps,
+async function toListedRequest(
+  deps: ListDeps,
   row: RequestRow,
   { files, present, activity }: RowFacts,
-): ListedRequest {
+): Promise<ListedRequest> {
+  const { ledger } = deps;
   const input = parseStoredInput(row);
   const excerpt = input === null ? null : takeFirstCodePoints(input.prompt, EXCERPT_CODE_POINTS);
   const isRecent = row.spent_at_ms > ledger.clock.wallMs() - BUDGET_WINDOW_MS;
@@ -89,6 +92,8 @@ function toListedRequest(
   const findPath = (some: readonly FileRow[]): string | null =>
     some.find((file) => present.has(file))?.path ?? null;
   const audioPath = findPath(ofFormat);
+  const [missing] = audioPath === null ? ofFormat : [];
+  const replacedBy = missing === undefined ? null : await findReplacer(deps, missing);
   return {
     taskId: row.task_id,
     handle: toRequestHandle(row.id),
@@ -106,7 +111,8 @@ function toListedRequest(
     credits: row.charged_credits,
     heldCredits: isHeld ? row.spent : 0,
     audioPath,
-    missingPath: audioPath === null ? (ofFormat[0]?.path ?? null) : null,
+    missingPath: replacedBy === null ? (missing?.path ?? null) : null,
+    replacedBy,
     wrongFormatPath: findPath(files.filter(({ kind }) => kind === "unusable")),
     isOtherKey: row.api_key_id !== ledger.identity.apiKeyId,
     activity,

@@ -8,7 +8,7 @@ import type { FileRow, RequestRow } from "../ledger/schema.ts";
 import type { RequestDeps } from "./deps.ts";
 import { describeIdenticalTake } from "./identical-takes.ts";
 import { parseRequestHandle, toRequestHandle } from "./request-handle.ts";
-import { explainAddedNumber, type FileDeps, type SaveOptions } from "./saved-audio.ts";
+import { explainAddedNumber, explainReplacement, type FileDeps, type SaveOptions } from "./saved-audio.ts";
 import { getIdempotencyKey, parseStoredFormat, parseStoredInput } from "./stored-input.ts";
 
 /** Audio on disk. */
@@ -32,6 +32,8 @@ export interface RequestView {
   readonly take: number | null;
   /** Id of a preset voice, or a description of the voice source; `null` if unknown. */
   readonly voice: string | null;
+  /** Number of audio references that were sent beside a preset voice. */
+  readonly referenceCount: number;
   readonly idempotencyKey: string | null;
   /** Whether this call found an existing task and reserved nothing new. */
   readonly replayed: boolean;
@@ -77,13 +79,15 @@ export const buildSavedAudio = (row: RequestRow, file: FileRow): SavedAudio => (
 });
 
 export function buildRequestView(row: RequestRow, facts: ViewFacts): RequestView {
+  const input = parseStoredInput(row);
   return {
     taskId: row.task_id,
     requestHandle: toRequestHandle(row.id),
     status: toTaskStatus(row),
     isUnresolved: row.status === "unresolved",
     take: row.take,
-    voice: parseStoredInput(row)?.voice ?? null,
+    voice: input?.voice ?? null,
+    referenceCount: input?.referenceCount ?? 0,
     idempotencyKey: getIdempotencyKey(row),
     replayed: facts.replayed,
     billing: buildBilling(row),
@@ -119,6 +123,15 @@ function describeShortAudio(row: RequestRow, { seconds }: FileRow): string | nul
   return `It is cut: the file holds ${seconds.toFixed(1)} s of ${stated.toFixed(1)} s, also after another download. Each later call for it downloads it again, free; another take would be paid.`;
 }
 
+/** Says that the service has made another format than was asked for; `null` if it has not. */
+function describeOtherFormat(row: RequestRow): string | null {
+  const asked = parseStoredInput(row)?.format;
+  const { format } = parseStoredFormat(row);
+  return asked === undefined || asked === format
+    ? null
+    : `The service sent ${format}, not ${asked} as asked for. Another output_format is another task, and paid.`;
+}
+
 /** Builds the view of saved audio, with notes about its name and its bytes. */
 export async function buildSavedView(
   deps: FileDeps,
@@ -129,8 +142,10 @@ export async function buildSavedView(
   const view = buildRequestView(row, facts);
   const notes = await Promise.all([
     explainAddedNumber(deps, row, facts.file, saveOptions),
+    explainReplacement(deps, row, facts.file, saveOptions),
     describeIdenticalTake(deps.ledger, row, facts.file),
     describeShortAudio(row, facts.file),
+    describeOtherFormat(row),
   ]);
   return { ...view, notes: [...view.notes, ...notes.filter((note) => note !== null)] };
 }

@@ -10,7 +10,10 @@ import { Deadline } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
 import { planReplacement } from "../files/replace.ts";
 import { saveAudio } from "../files/save-audio.ts";
+import { isIntact } from "../files/saved-copies.ts";
 import type { SavedFile } from "../files/saved-file.ts";
+import { removeIfPresent } from "../files/temporary-file.ts";
+import { deleteFiles } from "../ledger/narration-writes.ts";
 import {
   insertFile,
   listFiles,
@@ -28,6 +31,7 @@ import {
   isShort,
   parseFileToReplace,
   toFileRow,
+  toSavedFile,
   wrongFormatError,
 } from "./saved-audio.ts";
 import { parseStoredFormat, parseStoredInput } from "./stored-input.ts";
@@ -71,6 +75,7 @@ export async function saveAudioOf(job: Job, deps: StepDeps, saved: RequestRow): 
         shortFile,
       });
       if (file.matchesFormat) return null;
+      await removeSameBytes(deps, files, file);
       throw wrongFormatError(row, file.path);
     } catch (thrown) {
       if (job.signal.aborted || !(thrown instanceof AudioError)) throw thrown;
@@ -90,6 +95,20 @@ export async function saveAudioOf(job: Job, deps: StepDeps, saved: RequestRow): 
       row = await noteFailure(job, deps, row, error, delayMs);
       await clock.sleep(delayMs, job.signal);
     }
+  }
+}
+
+/** Removes older copies of bytes of no format, so that each look at them leaves one file. */
+async function removeSameBytes(
+  { ledger, folder }: StepDeps,
+  files: readonly FileRow[],
+  { path, sha256 }: SavedFile,
+): Promise<void> {
+  for (const file of files) {
+    if (file.kind !== "unusable" || file.sha256 !== sha256 || file.path === path) continue;
+    if (!(await isIntact(toSavedFile(file), folder.root))) continue;
+    await removeIfPresent(file.path);
+    await deleteFiles(ledger, [file]);
   }
 }
 
@@ -193,6 +212,8 @@ async function download(
     mayBeNamed: (name) => isNameFreeOfOthers(deps, row, fileToReplace, name),
     fileToReplace,
     mayKeepWrongFormat,
+    // A part is joined with others of the narration's format.
+    mayKeepOtherFormat: row.is_listed === 1,
     format: asked.format,
     // What a task from outside was asked for is not known.
     otherFormats: input === null ? SIGNED_FORMATS : [stated.format],

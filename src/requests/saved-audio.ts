@@ -17,7 +17,7 @@ import { planReplacement } from "../files/replace.ts";
 import { copyToName, isIntact } from "../files/saved-copies.ts";
 import { type FileToReplace, isThere, type SavedFile } from "../files/saved-file.ts";
 import { forgetAudio } from "../ledger/narration-writes.ts";
-import { findFilesAt, findRequest, insertFile, listFiles, readNewestHashes } from "../ledger/request-rows.ts";
+import { findFilesAt, findRequest, insertFile, listFiles, listSavedAt } from "../ledger/request-rows.ts";
 import type { FileRow, RequestRow } from "../ledger/schema.ts";
 import { parseJson } from "../parse-json.ts";
 import type { RequestDeps } from "./deps.ts";
@@ -31,6 +31,8 @@ export interface SaveOptions {
   readonly fileName: string | null;
   /** Whether to replace a file that this server saved under the requested name. */
   readonly mayReplace: boolean;
+  /** The file that had the name before the call, if it may be replaced. */
+  readonly olderFile?: FileRow | null;
 }
 
 const fileToReplaceSchema = z.object({
@@ -113,10 +115,26 @@ export async function keepPresent(
   { ledger, folder }: Pick<RequestDeps, "ledger" | "folder">,
   files: readonly FileRow[],
 ): Promise<ReadonlySet<FileRow>> {
-  const newest = await readNewestHashes(ledger, [...new Set(files.map(({ path }) => path))]);
+  const saved = await listSavedAt(ledger, [...new Set(files.map(({ path }) => path))]);
+  const newest = new Map(saved.map(({ path, sha256 }) => [path, sha256]));
   const candidates = files.filter(({ path, sha256 }) => newest.get(path) === sha256);
   const exist = await Promise.all(candidates.map((file) => isThere(toSavedFile(file), folder.root)));
   return new Set(candidates.filter((_, index) => exist[index]));
+}
+
+/**
+ * Finds who has the path of a file now, because its file took the place of the older one; `null` if nobody has.
+ *
+ * @returns the task id of a request, or the id of a narration
+ */
+export async function findReplacer(
+  deps: Pick<RequestDeps, "ledger" | "folder">,
+  { path, owner }: Pick<FileRow, "path" | "owner">,
+): Promise<string | null> {
+  const [newest] = await findFilesAt(deps.ledger, path);
+  if (newest === undefined || newest.owner === owner) return null;
+  if (!(await isThere(toSavedFile(newest), deps.folder.root))) return null;
+  return (await findRequest(deps.ledger, newest.owner))?.task_id ?? newest.owner;
 }
 
 /**
@@ -275,6 +293,19 @@ export async function explainAddedNumber(
   };
 }
 
+/** Says whose file the saved file has replaced; `null` if it has replaced none of another request. */
+export async function explainReplacement(
+  deps: FileDeps,
+  row: RequestRow,
+  file: FileRow,
+  { olderFile = null }: SaveOptions,
+): Promise<Wording | null> {
+  const isReplaced = olderFile?.path === file.path && olderFile.sha256 !== file.sha256;
+  if (olderFile === null || !isReplaced || olderFile.owner === row.id) return null;
+  const replaced = `It took the place of ${await describeOwner(deps, olderFile)}`;
+  return { assistant: `${replaced}; download_audio saves that again, free.`, terminal: `${replaced}.` };
+}
+
 async function describeOwner(deps: FileDeps, owner: FileRow | null): Promise<string> {
   if (owner === null) return "a file that the ledger does not know, or that was changed since it was saved";
   const row = await findRequest(deps.ledger, owner.owner);
@@ -289,13 +320,14 @@ async function describeOwner(deps: FileDeps, owner: FileRow | null): Promise<str
 export function wrongFormatError(row: RequestRow, path: string): AudioError {
   return new AudioError(
     "unexpected_response",
-    `The service delivered bytes that are not ${parseStoredFormat(row).format}; they are kept as ${path}.`,
+    `The service delivered bytes that are not ${parseStoredFormat(row).format}${row.is_listed === 1 ? " and no other audio" : ""}; they are kept as ${path}${row.charged_credits === null ? "" : `, and cost ${row.charged_credits} credits`}.`,
     {
       ...getIds(row),
       remedy: {
         assistant:
-          "Tell the user where the file is and that its content is not the audio format asked for. Asking again with the same arguments costs nothing and gives the same; another take costs credits.",
-        terminal: "The same command costs nothing and gives the same; another take costs credits.",
+          "Tell the user where the file is and that its content is not the audio format asked for. Asking again with the same arguments costs nothing, and most likely gives the same; another take costs credits.",
+        terminal:
+          "The same command costs nothing, and most likely gives the same; another take costs credits.",
       },
     },
   );

@@ -32,6 +32,8 @@ const storedInputSchema = z
     voice: voice ?? describeVoiceSource(audio_references.length > 0, image_url !== null),
     format: output_format,
     sampleRateHz: sample_rate,
+    /** The references that are sent beside a preset voice. */
+    referenceCount: voice === null ? 0 : audio_references.length,
   }));
 export type StoredInput = z.infer<typeof storedInputSchema> & {
   /** The prompt as the user wrote it. */

@@ -42,7 +42,7 @@ function describeRequestNextStep(task: ListedRequest, waitSeconds: number): stri
     return `The service did not know it any more. get_task with task_id ${taskId} asks once more, free; only another take would make it again, for credits.`;
   }
   if (task.audioPath === null && task.wrongFormatPath !== null) {
-    return `Its bytes are not the format asked for; they are kept as ${task.wrongFormatPath}. download_audio with task_id ${taskId} fetches it again (free).`;
+    return `Its bytes are no audio; they are kept as ${task.wrongFormatPath}. download_audio with task_id ${taskId} looks whether the service has other ones by now (free).`;
   }
   if (task.isTooLarge && task.audioPath === null) {
     return `Its audio is larger than this server takes, and stays at the service. download_audio with task_id ${taskId} says how to fetch it (free).`;
@@ -109,6 +109,7 @@ export const buildTaskRow = (task: ListedRequest, waitSeconds = USUAL_WAIT_SECON
     audio_seconds: task.audioSeconds === null ? null : roundToMilliseconds(task.audioSeconds),
     audio_path: task.audioPath,
     missing_path: task.missingPath,
+    replaced_by: task.replacedBy,
   }),
   next_step: describeRequestNextStep(task, waitSeconds),
 });
@@ -124,7 +125,8 @@ function renderLine(task: ListedRequest, waitSeconds: number): string {
     ...(row.voice === undefined ? [] : [`voice: ${row.voice}`]),
     ...(row.take === undefined || row.take === 1 ? [] : [`take ${row.take}`]),
   ];
-  const gone = row.missing_path === undefined ? "" : ` (file gone: ${row.missing_path})`;
+  const replaced = row.replaced_by === undefined ? "" : ` (file replaced by that of ${row.replaced_by})`;
+  const gone = row.missing_path === undefined ? replaced : ` (file gone: ${row.missing_path})`;
   const file = row.audio_path === undefined ? gone : ` ${row.audio_path}`;
   const next = row.next_step === NOTHING_TO_DO ? "" : ` Next: ${row.next_step}`;
   return `${row.task_id}: ${facts.join(", ")}. ${JSON.stringify(row.prompt_excerpt)}${file}${next}`;
@@ -223,7 +225,7 @@ export const listTasksTool = defineTool({
   name: "list_tasks",
   title: "List tasks",
   description:
-    "Requests and narrations, newest first: status, date, credits, length, file, next step; what was spent. Finds a lost task_id or file. Free. waiting: not sent yet; unresolved: sent, perhaps accepted.",
+    "Requests and narrations, newest first: status, date, credits, length, file, next step; what was spent. Finds a lost task_id or file. Free.",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: z.strictObject({
     status: optional(

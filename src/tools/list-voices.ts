@@ -63,7 +63,8 @@ function parseLanguage(name: string): Language {
     "invalid_request",
     `language must be one of ${LANGUAGES.join(", ")}; no voice speaks another language (got ${shown}).`,
     {
-      remedy: "Tell the user that no voice speaks this language. Nothing was sent or charged.",
+      remedy:
+        "Tell the user that no voice speaks this language, and ask before one of another language reads it. Nothing was sent or charged.",
     },
   );
 }

@@ -96,7 +96,7 @@ export const narrateInput = z.strictObject({
       (limit) => (limit === 0 ? undefined : limit),
       boundedIntegerSchema(1, MAX_CREDITS).optional(),
     ),
-    `Bounds its cost in all, plus ${RESERVED_CREDITS} for each part under way; 1 to ${formatThousands(MAX_CREDITS)}`,
+    `Bounds its cost in all (an edit's anew), plus ${RESERVED_CREDITS} for each part under way; 1 to ${formatThousands(MAX_CREDITS)}`,
   ),
   edits: optional(
     z.preprocess(
@@ -128,7 +128,7 @@ export const narrateInput = z.strictObject({
   ),
   chapters: optional(
     z.preprocess(toChapterList, z.string("must be numbers or a title")),
-    'Only these: "3-5", or a title',
+    'Only these: "3-5", or a title; not of a .csv',
   ),
   retakes: optional(
     z.preprocess(

@@ -13,7 +13,7 @@ import {
   describeFilesBriefly,
   describeNarration,
 } from "../narration/narration-messages.ts";
-import { describeNarrationNextStep } from "../narration/narration-next-steps.ts";
+import { describeNarrationNextStep, proposeLimit } from "../narration/narration-next-steps.ts";
 import type { NarrationView } from "../narration/narration-view.ts";
 import { formatChapterList } from "../narration/plan-messages.ts";
 import {
@@ -70,7 +70,7 @@ const fileFacts = (file: NarrationFile) => ({
 export function toStructured(view: NarrationView): Record<string, unknown> {
   const { chapters, problems, seconds } = view;
   const { alreadyPaid, ...parts } = view.parts;
-  const { suggestedMax, leastMax: _, pendingCharge: __, ...credits } = view.credits;
+  const { suggestedMax: _, leastMax: __, pendingCharge: ___, ...credits } = view.credits;
   const isUnderWay = view.status === "running" || view.status === "finished";
   return {
     narration_id: view.narrationId,
@@ -78,7 +78,7 @@ export function toStructured(view: NarrationView): Record<string, unknown> {
     message: describeNarration(view, describeFilesBriefly(view)),
     parts: { ...parts, already_paid: alreadyPaid },
     // Beside a limit that is in force, another one would only confuse.
-    credits: omitNullish({ ...credits, suggested_max: isUnderWay ? null : suggestedMax }),
+    credits: omitNullish({ ...credits, suggested_max: isUnderWay ? null : proposeLimit(view) }),
     seconds: omitNullish(seconds),
     ...(chapters.length > 0 && {
       chapters: chapters.map(({ number, title, seconds: length, credits: price }) =>

@@ -10,7 +10,8 @@ import { omitNullish } from "./task-output.ts";
 const MAX_PATHS = 10;
 
 /** Names the next call to make, with its arguments. */
-function describeListedNextStep({ narration, status, missingPaths, bill }: ListedNarration): string {
+function describeListedNextStep(listed: ListedNarration): string {
+  const { narration, status, missingPaths, replacedBy, bill } = listed;
   const call = `narrate with narration_id ${narration.id}`;
   switch (status) {
     case "planned":
@@ -22,7 +23,7 @@ function describeListedNextStep({ narration, status, missingPaths, bill }: Liste
         ? `The process that ran it has ended; ${call} goes on, within the limit that was agreed.`
         : `${call} says why, and how to go on.`;
     case "finished":
-      return missingPaths.length === 0
+      return missingPaths.length === 0 && replacedBy.length === 0
         ? "None; it is saved."
         : `${call} and max_credits ${Math.max(1, Math.round(bill.charged))} joins it again, free.`;
   }
@@ -46,6 +47,13 @@ const countFurther = (paths: readonly string[]): number | null =>
 const firstPaths = (paths: readonly string[]): string[] | null =>
   paths.length === 0 ? null : paths.slice(0, MAX_PATHS);
 
+/** Counts the captions and chapters beside the files: "captions, chapters" or "5 captions, 5 chapters". */
+function describeCompanions({ companions }: ListedNarration): string | null {
+  const kinds = [...Map.groupBy(companions, ({ kind }) => (kind === "srt" ? "captions" : kind))];
+  const words = kinds.map(([kind, rows]) => (rows.length === 1 ? kind : `${rows.length} ${kind}`));
+  return words.length === 0 ? null : words.join(", ");
+}
+
 /** Builds the row of a narration; omits empty fields. */
 export function buildNarrationRow(listed: ListedNarration) {
   const { narration, status, savedPartCount, totalPartCount, missingPaths, bill } = listed;
@@ -64,6 +72,9 @@ export function buildNarrationRow(listed: ListedNarration) {
       more_files: countFurther(paths),
       missing_paths: firstPaths(missingPaths),
       more_missing: countFurther(missingPaths),
+      replaced_by: firstPaths(listed.replacedBy),
+      beside: describeCompanions(listed),
+      earlier_paths: firstPaths(listed.earlierFiles.map(({ path }) => path)),
     }),
     next_step: describeListedNextStep(listed),
   };
@@ -84,7 +95,12 @@ export function renderNarrationLine(listed: ListedNarration): string {
     ...(row.audio_seconds === undefined ? [] : [`${row.audio_seconds} s`]),
   ];
   const there = paths === undefined ? "" : ` ${describePaths(paths, row.more_files)}`;
+  const beside = row.beside === undefined ? "" : ` (with ${row.beside})`;
+  const earlier = row.earlier_paths === undefined ? "" : ` (earlier: ${row.earlier_paths.join(" ")})`;
   const gone = missing === undefined ? "" : ` (file gone: ${describePaths(missing, row.more_missing)})`;
-  const next = row.status === "finished" && gone === "" ? "" : ` Next: ${row.next_step}`;
-  return `${row.narration_id}: ${facts.join(", ")}. ${JSON.stringify(row.title)}${there}${gone}${next}`;
+  const replaced =
+    row.replaced_by === undefined ? "" : ` (file replaced by that of ${row.replaced_by.join(", ")})`;
+  const lost = `${gone}${replaced}`;
+  const next = row.status === "finished" && lost === "" ? "" : ` Next: ${row.next_step}`;
+  return `${row.narration_id}: ${facts.join(", ")}. ${JSON.stringify(row.title)}${there}${beside}${earlier}${lost}${next}`;
 }

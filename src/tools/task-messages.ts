@@ -93,6 +93,9 @@ function describeSaved(view: RequestView, audio: SavedAudio, path: string): stri
     `${sampleRateHz} Hz`,
     ...(seconds === null ? [] : [`${seconds} s`]),
     ...(view.voice === null ? [] : [`voice: ${view.voice}`]),
+    ...(view.referenceCount === 0
+      ? []
+      : [`with ${view.referenceCount} audio reference${view.referenceCount === 1 ? "" : "s"}`]),
     ...(view.take === null || view.take === 1 ? [] : [`take ${view.take}`]),
   ];
   return `Saved${path} (${facts.join(", ")}). ${describeCost(view)}`;

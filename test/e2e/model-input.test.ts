@@ -45,7 +45,9 @@ describe("generate_audio", () => {
       image_url: "",
       audio_references: '["https://example.com/a.mp3"]',
     };
-    expect(taskOf(await client.call("generate_audio", args))).toMatchObject({ status: "succeeded", take: 2 });
+    const outcome = await client.call("generate_audio", args);
+    expect(taskOf(outcome)).toMatchObject({ status: "succeeded", take: 2, audio_references: 1 });
+    expect(resultTextOf(outcome)).toContain("voice: monkey_king_zh, with 1 audio reference, take 2)");
     expect(lastSent()).toEqual({
       prompt: args.prompt,
       model: "audio-1.0",

@@ -51,7 +51,7 @@ describe("narrate with a file", () => {
     const outcome = await client.call("narrate", { file: "book.md" });
     expect(planOf(outcome)).toMatchObject({ parts: { total: 2 }, credits: { estimate: 20 } });
     expect(resultTextOf(outcome)).toContain(
-      '2 chapters, from "One" to "Two", each of 1 to 3 s and 10 credits.',
+      'Chapters with length and credits: 1 "One" 3 s 10; 2 "Two" 1 s 10. The argument chapters narrates some of them: "1".',
     );
     expect(outcome.structuredContent).toMatchObject({
       chapters: [
@@ -153,7 +153,7 @@ describe("narrate with a file", () => {
       return (await run(NODE, [...NODE_FLAGS, BIN, "narrate", file, ...options], { env })).stdout;
     };
     const first = await ask("--max-credits", "300");
-    expect(first).toMatch(/^\/.*\.pcm\n.* of audio, 10 credits\.\n$/s);
+    expect(first).toMatch(/^\/.*\.pcm\n.* of audio\. Cost 10 credits in all\.\n$/s);
     for (const again of [await ask("--max-credits", "300"), await ask()]) {
       expect(again).toMatch(/ of audio\. Cost 10 credits in all \(nothing for this call\)\.\n$/);
       expect(again.split("\n")[0]).toBe(first.split("\n")[0]);

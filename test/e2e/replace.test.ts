@@ -102,7 +102,7 @@ it("the lists show the present owner of the file, regardless of the order of the
     listed.parse((await client.call("list_tasks", {})).structuredContent).tasks;
   const path = join(testFolders.outputDir, "bridge.mp3");
   expect(await rows()).toMatchObject([
-    { task_id: first.task_id, missing_path: path },
+    { task_id: first.task_id, replaced_by: second.task_id },
     { task_id: second.task_id, audio_path: path },
   ]);
   await generate({ ...FIRST, replace: true });

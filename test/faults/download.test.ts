@@ -455,3 +455,55 @@ it("a peer that closes under backpressure costs neither the audio nor the proces
   const [createdTask] = setup.service.tasks.values();
   expect((await readFile(task.audio?.path ?? "")).equals(createdTask?.audio ?? Buffer.alloc(0))).toBe(true);
 });
+
+it.each([
+  ["ogg_opus", Buffer.from([0xff, 0xf3, 0x84, 0xc0]), "mp3", ".mp3"],
+  ["mp3", Buffer.from("RIFF\0\0\0\0WAVE"), "wav", ".wav"],
+])(
+  "audio asked for as %s that is another format is saved as that, and the result says so",
+  async (asked, head, format, extension) => {
+    const setup = await openFaultSetup();
+    const other = Buffer.concat([head, Buffer.alloc(4000, 7)]);
+    setup.misbehave(
+      always("content", (r) => r.writeHead(200, { ...AUDIO, "content-length": other.length }).end(other)),
+    );
+    const call = { prompt: "Another format", output_format: asked, file_name: "tune" };
+    const outcome = await setup.server.call("generate_audio", call);
+    const told = `The service sent ${format}, not ${asked} as asked for`;
+    expect(resultTextOf(outcome)).toContain(told);
+    expect(resultTextOf(outcome)).toContain("Cost 10 credits");
+    expect(taskOf(outcome).audio).toMatchObject({
+      path: join(setup.testFolders.outputDir, `tune${extension}`),
+      format,
+    });
+    const { task_id } = taskOf(outcome);
+    const named = await setup.server.call("download_audio", { task_id, file_name: "numbers" });
+    expect(taskOf(named).audio?.path).toBe(join(setup.testFolders.outputDir, `numbers${extension}`));
+    const listed = resultTextOf(await setup.server.call("list_tasks", {}));
+    expect(listed).toContain(`numbers${extension}`);
+    expect(listed).not.toContain("Next:");
+    expect(await setup.testFolders.outputNames()).toEqual([`numbers${extension}`, `tune${extension}`]);
+  },
+);
+
+it("bytes of no format that are fetched again under another name leave one file", async () => {
+  const setup = await openFaultSetup();
+  const junk = Buffer.from("\xff\xfe#!/bin/sh\necho not audio at all\n", "latin1");
+  setup.misbehave(
+    always("content", (r) => r.writeHead(200, { ...AUDIO, "content-length": junk.length }).end(junk)),
+  );
+  const wav = { output_format: "wav" };
+  const refused = await setup.server.call("generate_audio", {
+    prompt: "No audio",
+    file_name: "tune",
+    ...wav,
+  });
+  expect(resultTextOf(refused)).toMatch(
+    /not wav and no other audio; they are kept as .*tune\.bin, and cost 10 credits/,
+  );
+  const [task] = setup.service.tasks.values();
+  await setup.server.call("download_audio", { task_id: task?.id, file_name: "numbers" });
+  expect(await setup.testFolders.outputNames()).toEqual(["numbers.bin"]);
+  const listed = resultTextOf(await setup.server.call("list_tasks", {}));
+  expect(listed).toContain("Its bytes are no audio");
+});

@@ -107,9 +107,17 @@ it("a plan states the price of chapters that are not paid yet", async () => {
   const plan = await narrator.narrate({ text: BOOK });
   expect(plan.narration_id).not.toBe(narration_id);
   expect(plan.chapters?.map(({ credits }) => credits === 0)).toEqual([false, true, false]);
-  expect(plan.message).toMatch(/3 chapters, from "Chapter One" to "Chapter Three", each of \d+/);
+  expect(plan.message).not.toContain("chapters, from");
   const prices = plan.chapters?.map(({ credits }) => credits) ?? [];
   expect(prices.reduce((sum, credits) => sum + credits, 0)).toBe(plan.credits.estimate);
+});
+
+it("a plan of more chapters than its list shows sums them up, and gives a chapter with a heading as the example", async () => {
+  const text = Array.from({ length: 31 }, (_, index) => `# Part ${index + 1}\n\nIt is short.`).join("\n\n");
+  const many = await narrator.narrate({ text });
+  expect(many.message).toMatch(/31 chapters, from "Part 1" to "Part 31", each of \d/);
+  const front = await narrator.client.call("narrate", { text: "Before it.\n\n# Notes\n\nIt is short." });
+  expect(resultTextOf(front)).toContain('The argument chapters narrates some of them: "1".');
 });
 
 it("a plan of some chapters refuses the others, and says how to find them", async () => {
@@ -123,15 +131,73 @@ it("a plan of some chapters refuses the others, and says how to find them", asyn
 });
 
 it("a low limit names the least that suffices: the last part at its reservation, the others at their price", async () => {
-  const { narration_id, chapters = [], credits } = await narrator.narrate({ text: BOOK, chapters: "1-2" });
+  const { narration_id, chapters = [] } = await narrator.narrate({ text: BOOK, chapters: "1-2" });
   const [first = 0] = chapters.map((chapter) => chapter.credits);
-  const { message } = await narrator.narrate({ narration_id, max_credits: 200 });
-  const named = / that needs (\d+)\. (\d+) leaves room for longer parts\./
-    .exec(message)
-    ?.slice(1)
-    .map(Number);
-  expect(named).toEqual([first + 150, 2 * 150]);
-  expect(named?.[1]).toBe(credits.suggested_max);
+  const refused = await narrator.narrate({ narration_id, max_credits: 200 });
+  const least = first + 150;
+  expect(refused.message).toContain(` that needs ${least}.`);
+  expect(refused.next_step).toContain(` and max_credits ${least}. If they keep to 200: that call with`);
+  expect(refused.credits.suggested_max).toBe(least);
+  const done = await narrator.narrate({ narration_id, max_credits: least });
+  expect(done.status).toBe("finished");
+});
+
+it("a limit too low for what a call changes in a finished narration stores nothing, and names the least", async () => {
+  const whole = await narrator.narrate({ text: buildText("One", "Two", "Three"), max_credits: 900 });
+  const { narration_id, files } = whole;
+  const retakes = [{ quote: "So ends One" }, { quote: "So ends Two" }];
+  const call = { narration_id, retakes, replace: true };
+  const plan = await narrator.narrate(call);
+  const least = (plan.credits.estimate + 30) / 2 + 150;
+  for (const max_credits of [30, 100, 180, 180]) {
+    const refused = await narrator.narrate({ ...call, max_credits, file_name: "other" });
+    expect(refused).toMatchObject({ status: "planned", credits: { charged: 30, suggested_max: least } });
+    expect(refused.message).toContain(`max_credits ${max_credits} `);
+    expect(refused.message).toContain("Nothing was sent or charged");
+    expect(refused.next_step).toMatch(/ max_credits \d+, with the same retakes and replace true\.$/);
+  }
+  expect(await narrator.narrate({ narration_id })).toMatchObject({ status: "finished", files });
+  expect(narrator.service.count("create")).toBe(3);
+  const done = await narrator.narrate({ ...call, max_credits: least });
+  expect(done).toMatchObject({ status: "finished", credits: { charged: 50 } });
+  const back = await narrator.narrate({
+    ...call,
+    retakes: [{ quote: "So ends Two", take: 1 }],
+    max_credits: 1,
+  });
+  expect(back).toMatchObject({ status: "finished", credits: { charged: 50 } });
+});
+
+it("a failed part of a finished narration is not tried again within a limit that has no room for it", async () => {
+  narrator.failPart("Two");
+  const call = { text: buildText("One", "Two"), max_credits: 900 };
+  const { narration_id } = await narrator.narrate({ ...call, skip_failed: true });
+  const refused = await narrator.narrate({ narration_id, skip_failed: false, max_credits: 100 });
+  expect(refused).toMatchObject({ status: "planned", credits: { charged: 10 } });
+  expect(refused.next_step).toMatch(/ max_credits 160, with skip_failed false\.$/);
+  expect(await narrator.narrate({ narration_id })).toMatchObject({ status: "finished" });
+  const retakes = [{ quote: "So ends One" }];
+  expect(await narrator.narrate({ narration_id, retakes, max_credits: 160 })).toMatchObject({
+    status: "finished",
+    credits: { charged: 20 },
+  });
+});
+
+it("an edit has a bill of its own: its plan and its answer say so, and that older parts are paid for", async () => {
+  const { narration_id } = await narrator.narrate({ text: buildText("One", "Two"), max_credits: 900 });
+  const call = { narration_id, edits: [{ quote: "So ends Two", replacement: "So closes Two" }] };
+  const plan = await narrator.narrate(call);
+  expect(plan.message).toContain(
+    "1 part of them is paid for already; max_credits counts this narration alone.",
+  );
+  const done = await narrator.narrate({ ...call, max_credits: 150 });
+  expect(done.message).toContain("Cost 10 credits; 1 of its parts was paid for before.");
+  expect(plan.message).toContain("An edit makes its whole part again.");
+  expect(done.seconds.saved).toBe(Math.round(done.files[0]?.duration_seconds ?? 0));
+  const again = await narrator.narrate({ ...call, max_credits: 150 });
+  expect(again.message).toContain(
+    "Cost 10 credits (nothing for this call); 1 of its parts was paid for before.",
+  );
 });
 
 it("a first limit for a voice of another language is answered with the plan, once", async () => {
@@ -169,7 +235,7 @@ it("a first limit that is likely to end it early is answered with the plan by id
   expect(max_credits).toBeLessThan(credits.suggested_max);
   const refused = await narrator.narrate({ narration_id, max_credits });
   expect(refused).toMatchObject({ status: "planned", credits: { charged: 0 } });
-  expect(refused.message).toMatch(/likely to end it early.*: that needs \d+\. \d+ leaves room/);
+  expect(refused.message).toMatch(/likely to end it early.*: that needs \d+\./);
   expect(refused.message).toMatch(/about \d+ credits are likely to be charged, and each part holds 150/);
   expect(refused.next_step).toContain(`max_credits ${max_credits}`);
   expect(narrator.service.exchanges).toEqual([]);

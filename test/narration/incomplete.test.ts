@@ -23,9 +23,7 @@ describe("a first call whose limit is too low", () => {
     const first = await narrator.narrate({ text: FOUR, max_credits: 165, file_name: "tale" });
     expect(first).toMatchObject({ status: "planned", parts: { saved: 0 } });
     expect(first.message).toContain("max_credits 165 is likely to end it early");
-    expect(first.next_step).toContain(
-      "the same call with max_credits 165 makes what that pays, and joins it",
-    );
+    expect(first.next_step).toContain("that call with max_credits 165 makes what it pays for, and joins it");
     expect(narrator.service.exchanges).toEqual([]);
     const { narration_id } = first;
     const ended = await narrator.narrate({ narration_id, max_credits: 165 });
@@ -62,7 +60,7 @@ describe("what is paid for is joined as NAME (incomplete)", () => {
       const { narration_id } = await narrator.planWithin(limit, { text: FOUR, file_name: "tale" });
       const ended = await narrator.narrate({ narration_id, max_credits: limit });
       expect(ended.status).toBe("stopped");
-      expect(ended.message).toMatch(/file 1 \(incomplete\) without/);
+      expect(ended.message).toMatch(/file 1 \(incomplete until the whole file replaces it\) without/);
       expect(ended.message).toMatch(lacks);
       const saved = ended.parts.saved;
       const bytes = await readFile(ended.files[0]?.path ?? "");
@@ -104,7 +102,7 @@ describe("what is paid for is joined as NAME (incomplete)", () => {
     await expect.poll(outputs, LONG).toContain("tale (incomplete).pcm");
     await expect
       .poll(async () => (await narrator.narrate({ narration_id })).message, LONG)
-      .toMatch(/2 of 4 parts saved.*file 1 \(incomplete\) without parts 3 to 4 of 4/);
+      .toMatch(/2 of 4 parts saved.*file 1 \(incomplete until .*\) without parts 3 to 4 of 4/);
     expect((await narrator.narrate({ narration_id })).message).not.toContain("will still be charged");
   });
 });

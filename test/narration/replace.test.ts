@@ -34,24 +34,61 @@ it("a changed row of a sheet keeps its file name, and the other files stay", asy
   const done = await sheet(["Alpha one,a", "Bravo three,b"], { replace: true });
   expect(names(done)).toEqual(["a.pcm", "b.pcm"]);
   expect(done.message).not.toContain("already, so");
+  expect(done.message).toMatch(/Saved 1 new file in .*: b\.pcm; 1 file as before \(/);
   expect(await saved()).toEqual(["a.pcm", "b.pcm"]);
+  const { narration_id } = done;
+  const retaken = await narrator.narrate({ narration_id, retakes: [{ quote: "row 2" }], max_credits: 900 });
+  expect(retaken.message).toMatch(
+    /Saved 1 new file in .*: a-2\.pcm \(a\.pcm has the earlier recording\); 1 file as/,
+  );
   expect(readFileSync(out("a.pcm")).equals(a)).toBe(true);
   expect(readFileSync(out("b.pcm")).equals(b)).toBe(false);
-  expect(narrator.service.count("create")).toBe(3);
+  expect(narrator.service.count("create")).toBe(4);
 });
 
 it("without it the changed row gets a number, and the same call with it then takes the name", async () => {
   await sheet(["Alpha one,a", "Bravo two,b"]);
   const numbered = await sheet(["Alpha one,a", "Bravo three,b"]);
   expect(names(numbered)).toEqual(["a.pcm", "b-2.pcm"]);
-  expect(numbered.message).toContain("With replace true it takes the name of a file that this server saved");
   const bytes = readFileSync(out("b-2.pcm"));
   const { narration_id } = numbered;
-  const done = await narrator.narrate({ narration_id, max_credits: 900, replace: true });
+  expect(numbered.message).toContain(
+    `To give it that name instead (free): narrate with narration_id ${narration_id} and replace true.`,
+  );
+  const done = await narrator.narrate({ narration_id, replace: true });
   expect(names(done)).toEqual(["a.pcm", "b.pcm"]);
+  expect(done.message).not.toContain("already, so");
+  expect(done.message).toContain("nothing for this call");
   expect(await saved()).toEqual(["a.pcm", "b.pcm"]);
   expect(readFileSync(out("b.pcm")).equals(bytes)).toBe(true);
   expect(narrator.service.count("create")).toBe(3);
+});
+
+it("a take that got a number takes the name by the call that the answer names, which needs no limit", async () => {
+  const text = buildText("One", "Two");
+  const { narration_id } = await narrator.narrate({ text, max_credits: 900, file_name: "tale" });
+  const retakes = [{ quote: "So ends Two" }];
+  const numbered = await narrator.narrate({ narration_id, retakes, max_credits: 900 });
+  expect(names(numbered)).toEqual(["tale-2.pcm"]);
+  const plan = await narrator.narrate({ narration_id, retakes: [{ quote: "So ends One" }], replace: true });
+  expect(plan.status).toBe("planned");
+  expect(await saved()).toContain("tale-2.pcm");
+  const done = await narrator.narrate({ narration_id, replace: true });
+  expect(names(done)).toEqual(["tale.pcm"]);
+  expect(await saved()).toEqual(["tale.pcm", "tale.vtt"]);
+  expect(narrator.service.count("create")).toBe(3);
+});
+
+it("a number that was added because of another audio format is not blamed on a file of somebody else", async () => {
+  mkdirSync(narrator.testFolders.outputDir, { recursive: true });
+  writeFileSync(out("tale.wav"), "brought");
+  const done = await narrator.narrate({ text: buildText("One"), max_credits: 900, file_name: "tale" });
+  expect(names(done)).toEqual(["tale-2.pcm"]);
+  const again = await narrator.narrate({ narration_id: done.narration_id, replace: true });
+  for (const { message } of [done, again]) {
+    expect(message).not.toContain("did not save");
+    expect(message).not.toContain("replace true");
+  }
 });
 
 it("a row that goes back to its earlier text takes its name again", async () => {
@@ -70,6 +107,7 @@ it("a file that somebody edited or added stays", async () => {
   writeFileSync(out("c.pcm"), "brought");
   const done = await sheet(["Alpha one,a", "Bravo three,b", "Charlie,c"], { replace: true });
   expect(names(done)).toEqual(["a.pcm", "b-2.pcm", "c-2.pcm"]);
+  expect(done.message).toContain("This server did not save those files, or they have changed since.");
   expect(readFileSync(out("b.pcm"), "utf8")).toBe("edited");
   expect(readFileSync(out("c.pcm"), "utf8")).toBe("brought");
 });
@@ -124,6 +162,8 @@ it("replace applies only to the call that states it", async () => {
   await narrator.narrate({ ...take(2), replace: true });
   const bytes = readFileSync(out("tale.pcm"));
   expect(names(await narrator.narrate(take(3)))).toEqual(["tale-2.pcm"]);
+  const [listed] = (await narrator.client.call("list_tasks", {})).content;
+  expect(listed?.text).toContain(`${out("tale-2.pcm")} (with captions) (earlier: ${out("tale.pcm")})`);
   expect(readFileSync(out("tale.pcm")).equals(bytes)).toBe(true);
 });
 
@@ -187,7 +227,7 @@ it("a file that a newer narration has replaced is told as gone for the older one
   expect(structuredContent).toMatchObject({
     tasks: [
       { narration_id: newer.narration_id, audio_paths: [out("bells.pcm")] },
-      { narration_id: older.narration_id, missing_paths: [out("bells.pcm")] },
+      { narration_id: older.narration_id, replaced_by: [newer.narration_id] },
     ],
   });
   const { files } = await narrator.narrate({ narration_id: older.narration_id, max_credits: 900 });

@@ -152,7 +152,7 @@ export async function compareStatements(sources: StatementSources): Promise<stri
         audio_paths,
         now.files.map(({ path }) => path),
       );
-      const [, words] = /(?:, |Cost )([\d,]+) credits (?:charged|in all)/.exec(now.message) ?? [];
+      const [, words] = /(?:, (?=[\d,]+ credits charged)|Cost )([\d,]+) credits/.exec(now.message) ?? [];
       if (words !== undefined && status !== "planned")
         same(`words of ${id}`, Number(words.replaceAll(",", "")), charged);
     } else {

@@ -15,6 +15,7 @@ export const taskOutput = z
     message: z.string().min(1),
     take: optionalAsNull(z.int()),
     voice: optionalAsNull(z.string()),
+    audio_references: z.int().optional(),
     /** Only `get_task` returns the key and the hash of the file. */
     idempotency_key: optionalAsNull(z.string()),
     replayed: z.boolean(),

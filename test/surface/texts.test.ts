@@ -43,6 +43,7 @@ const listed = (changes: Partial<ListedRequest>): ListedRequest => ({
   heldCredits: 0,
   audioPath: PATH,
   missingPath: null,
+  replacedBy: null,
   wrongFormatPath: null,
   isOtherKey: false,
   isGone: false,
@@ -55,6 +56,7 @@ const fresh = { taskId: null, credits: null, audioSeconds: null, audioPath: null
 const ROWS: readonly ListedRequest[] = [
   listed({}),
   listed({ take: 2, audioPath: null, missingPath: PATH }),
+  listed({ audioPath: null, replacedBy: "aud_0123456789abcdef01234567" }),
   listed({ ...fresh, taskId: TASK_ID, status: "processing", heldCredits: 150 }),
   listed({ ...fresh, status: "waiting", voice: "the service's default" }),
   listed({ ...fresh, status: "unresolved", heldCredits: 150 }),

@@ -15,6 +15,7 @@ const base: RequestView = {
   idempotencyKey: `agm1-${"a".repeat(64)}`,
   replayed: false,
   isChargeNews: true,
+  referenceCount: 0,
   billing: { reserved_credits: 150, charged_credits: 53, refunded_credits: 97 },
   audioSeconds: 41.317,
   audio: {

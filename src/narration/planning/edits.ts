@@ -149,10 +149,10 @@ function updateRemarks(
 ): Remark[] {
   const brackets = edits.flatMap(({ replacement }) => BRACKETED_WORDS.exec(replacement)?.[0] ?? []);
   return [
-    ...toRemarks(
-      "edit",
-      edits.slice(0, EDITS_SHOWN).flatMap(({ replacement }) => describeChangedWords(parts, replacement)),
-    ),
+    ...toRemarks("edit", [
+      ...edits.slice(0, EDITS_SHOWN).flatMap(({ replacement }) => describeChangedWords(parts, replacement)),
+      "An edit makes its whole part again.",
+    ]),
     ...buildInheritedRemarks(
       remarks.filter(({ about }) => about !== "edit"),
       { parts },

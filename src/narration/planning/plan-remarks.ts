@@ -57,7 +57,7 @@ function buildLanguageRemarks({ parts }: NarrationPlan, voice: string | undefine
 function buildVoicesRemarks({ parts }: NarrationPlan, voice: string | undefined): string[] {
   const seconds = new Map<string, number>();
   for (const part of parts) {
-    const id = part.voice ?? voice ?? "the narration’s own voice";
+    const id = part.voice ?? voice ?? "the default voice";
     seconds.set(id, (seconds.get(id) ?? 0) + part.estimatedSeconds);
   }
   if (seconds.size < 2) return [];

@@ -12,7 +12,12 @@ import { z } from "zod";
  */
 const aboutSchema = z.enum(["text", "language", "whole_text", "edges", "edit"]);
 
-export const remarkSchema = z.object({ about: aboutSchema, sentence: z.string() });
+export const remarkSchema = z.object({
+  about: aboutSchema,
+  sentence: z.string(),
+  /** The sentence for a person at a shell, if it names options. */
+  terminal: z.string().optional(),
+});
 export type Remark = z.infer<typeof remarkSchema>;
 
 /** Converts sentences to remarks that all have the subject `about`. */

@@ -126,9 +126,11 @@ const MAX_SHOWN_OVERRUNS = 5;
 
 /**
  * Returns one remark on all parts that are estimated to run into the next cue; an empty list if there are no such
- * parts.
+ * parts. It says how the first one is made faster alone.
  */
-export function buildLateRemarks(parts: readonly TimedPart[]): string[] {
+export function buildLateRemarks(
+  parts: readonly TimedPart[],
+): Array<{ assistant: string; terminal: string }> {
   const overruns = findOverruns(parts);
   if (overruns.length === 0) return [];
   const cueOf = (part: number): string =>
@@ -143,7 +145,14 @@ export function buildLateRemarks(parts: readonly TimedPart[]): string[] {
   const speedForAll = Math.max(...neededSpeeds);
   const isAlike = parts.every(({ speed }) => speed === parts[0]?.speed);
   const count = overruns.length === 1 ? "1 part is" : `${overruns.length} parts are`;
+  const remark = `${count} estimated to run into the next cue, which then begins late: ${shownCues.join(", ")}${overruns.length > MAX_SHOWN_OVERRUNS ? " and others" : ""}.${isAlike && Number.isFinite(speedForAll) ? ` At speed ${speedForAll} for the whole text, no cue is estimated to begin late.` : ""}`;
+  const faster = overruns.find(({ fittingSpeed }) => fittingSpeed !== null);
+  if (faster === undefined) return [{ assistant: remark, terminal: remark }];
+  const [quote, speed] = [`cue ${cueOf(faster.partIndex)}`, faster.fittingSpeed];
   return [
-    `${count} estimated to run into the next cue, which then begins late: ${shownCues.join(", ")}${overruns.length > MAX_SHOWN_OVERRUNS ? " and others" : ""}.${isAlike && Number.isFinite(speedForAll) ? ` At speed ${speedForAll} for the whole text, no cue is estimated to begin late.` : ""}`,
+    {
+      assistant: `${remark} Only these faster: retakes [{"quote":"${quote}","speed":${speed}}, …].`,
+      terminal: `${remark} Only these faster: --retake "@${speed}=${quote}" for each.`,
+    },
   ];
 }

@@ -53,11 +53,14 @@ it("the report ignores lateness within the error of the estimate", () => {
 
 it("the report says in the plan which do not fit, and the speed for the whole only if there is one", () => {
   const [words] = buildLateRemarks([timed(0, 3, "1"), timed(2.1, 1, "2")]);
-  expect(words).toBe(
-    "1 part is estimated to run into the next cue, which then begins late: cue 1 (speed 1.5). At speed 1.5 for the whole text, no cue is estimated to begin late.",
-  );
+  const remark =
+    "1 part is estimated to run into the next cue, which then begins late: cue 1 (speed 1.5). At speed 1.5 for the whole text, no cue is estimated to begin late.";
+  expect(words).toEqual({
+    assistant: `${remark} Only these faster: retakes [{"quote":"cue 1","speed":1.5}, …].`,
+    terminal: `${remark} Only these faster: --retake "@1.5=cue 1" for each.`,
+  });
   const [both] = buildLateRemarks([timed(0, 3, "1"), timed(0, 1, "2"), timed(9, 1, "3")]);
-  expect(both).toBe(
+  expect(both?.assistant).toBe(
     "1 part is estimated to run into the next cue, which then begins late: cue 1 (no speed is fast enough).",
   );
 });

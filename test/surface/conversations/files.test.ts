@@ -22,8 +22,8 @@ describeConversations("Files", [
     },
   },
   {
-    when: "save it as bridge again: one call, and the old file is removed once the new one is saved",
-    fewestCalls: 1,
+    when: "save it as bridge again: one call removes the old file once the new one is saved, and both answers say whose file it is",
+    fewestCalls: 2,
     setup: setupWithSandbox,
     play: async (setup) => {
       const assistant = await setup.startAssistant();
@@ -32,6 +32,11 @@ describeConversations("Files", [
       const replaced = await assistant.generate({ ...OTHER, replace: true });
       expect(replaced.path).toBe(join(setup.testFolders.outputDir, "bridge.mp3"));
       expect(await setup.testFolders.outputNames()).toEqual(["bridge.mp3"]);
+      replaced.says(
+        /took the place of the audio of task \S+, take 1, of the text "Over the bridge"; download_audio/,
+      );
+      const listed = await assistant.call("list_tasks", {});
+      listed.says(/file replaced by that of \S+|replaced_by: \S+/).hides(/gone/, /missing_path/);
     },
   },
   {

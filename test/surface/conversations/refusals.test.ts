@@ -128,7 +128,7 @@ describeConversations("Refusals", [
         max_credits: 450,
         wait_seconds: 50,
       });
-      done.says(/Cost 10 credits in all; 1 part had been paid for before/);
+      done.says(/Cost 10 credits; 1 of its parts was paid for before/);
     },
   },
   {

@@ -67,7 +67,8 @@ describeConversations("The lines of a game", [
         ["file,text,voice", ...rows].join("\n"),
       );
       (await assistant.call("narrate", call)).says(
-        /Cost 10 credits in all; 4 parts had been paid for before/,
+        /Saved 1 new file in .*: line_4-2\.mp3 \(line_4\.mp3 has the earlier recording\); 4 files as before/,
+        /Cost 10 credits; 4 of its parts were paid for before/,
       );
     },
   },

@@ -214,17 +214,19 @@ const getText = ({ cells }: SheetRow): string => normalizeLines(cells.text).trim
 const SEPARATOR_NAMES = { ",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars" } as const;
 
 function buildFilesRemark(
-  { separator }: Sheet,
+  { separator, otherHeadings }: Sheet,
   rows: readonly SheetRow[],
   voices: ReadonlySet<string>,
 ): string {
   const namedRows = rows.filter(({ cells }) => cells.file !== "").length;
+  const heading = otherHeadings.find(({ column }) => column === "file")?.heading;
+  const column = heading === undefined ? "file" : JSON.stringify(heading);
   const names =
     namedRows === rows.length
-      ? "named by the column file"
+      ? `named by the column ${column}`
       : namedRows === 0
         ? "named by number and first words"
-        : `${namedRows} named by the column file, the others by number and first words`;
+        : `${namedRows} named by the column ${column}, the others by number and first words`;
   const [voice] = voices;
   const voiceNote = voices.size === 1 ? ` All are spoken by ${voice}.` : "";
   const columns = separator === null ? "" : ` Columns are separated by ${SEPARATOR_NAMES[separator]}.`;
@@ -338,7 +340,7 @@ export function planSheet(source: string, options: PlanOptions): StoredPlan {
     unspoken: [],
     silentSpeakers: [],
   };
-  const voices = new Set(parts.map(({ voice }) => voice ?? settings.voice ?? "the service’s own voice"));
+  const voices = new Set(parts.map(({ voice }) => voice ?? settings.voice ?? "the default voice"));
   return {
     version: 1,
     settings,
