@@ -3,7 +3,7 @@ import type { OutputFormat } from "../contract/audio-format.ts";
 import { readMp3 } from "./mp3/read-mp3.ts";
 import { readSoundPackets } from "./ogg-opus/read-ogg-opus.ts";
 import { DamagedPartError } from "./part-errors.ts";
-import { type PartFile, PartFiles } from "./part-file.ts";
+import { mapParts, type PartFile } from "./part-file.ts";
 import { computeFrameBytes, readWav } from "./raw/read-wav.ts";
 
 const PCM_SAMPLE_BYTES = 2;
@@ -62,7 +62,7 @@ async function measureSeconds(
     pcm: async ({ sizeBytes }) => sizeBytes / PCM_SAMPLE_BYTES / sampleRateHz,
   };
   try {
-    return (await new PartFiles(format, [path], undefined).mapParts(measure[format]))[0] ?? null;
+    return (await mapParts(format, [{ path }], undefined, measure[format]))[0] ?? null;
   } catch (error) {
     if (error instanceof DamagedPartError) return null;
     throw error;

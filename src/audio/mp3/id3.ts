@@ -1,6 +1,5 @@
 /** Writes the tag at the beginning of an mp3 file: text tags and chapters (ID3v2.3.0 and its chapter addendum). */
-import type { JoinedChapter } from "../join-request.ts";
-import { buildTextTags, type TextTags } from "../join-request.ts";
+import { buildTextTags, type JoinedChapter, type TextTags } from "../join-request.ts";
 
 const TAG_HEADER_BYTES = 10;
 /** Maximum number of entries in a table of contents. The table states this number in one byte. */

@@ -1,7 +1,7 @@
 /** Joins pcm parts of 16-bit samples. pcm has no header, so the number of channels follows from size and duration. */
 import type { JoinedAudio, JoinPart, JoinRequest } from "../join-request.ts";
-import { assertSameProperties } from "../part-errors.ts";
-import { type PartFile, PartFiles } from "../part-file.ts";
+import { requireSameProperties } from "../part-errors.ts";
+import { mapParts } from "../part-file.ts";
 import { joinSamples } from "./join-samples.ts";
 
 const SAMPLE_BYTES = 2;
@@ -24,17 +24,6 @@ export function countPcmChannels(
   return Number.isInteger(channels) && channels >= 1 && channels <= MAX_CHANNELS ? channels : undefined;
 }
 
-function measure(file: PartFile, part: JoinPart): { channels: number; sizeBytes: number } {
-  if (file.sizeBytes < SAMPLE_BYTES) throw file.damagedPartError("it holds no sound");
-  const channels = countPcmChannels(file.sizeBytes, part);
-  if (channels === undefined) {
-    throw file.damagedPartError(
-      `its ${file.sizeBytes} bytes are not a 16-bit sound of ${part.durationSeconds} s at ${part.sampleRateHz} Hz`,
-    );
-  }
-  return { channels, sizeBytes: file.sizeBytes };
-}
-
 /**
  * Joins pcm parts of 16-bit samples. The file has neither a header nor tags. A frame is one sample of every channel. If
  * a part ends with an incomplete frame, leaves out that frame.
@@ -45,31 +34,26 @@ function measure(file: PartFile, part: JoinPart): { channels: number; sizeBytes:
  * @throws the reason of the signal, and any error of `write`
  */
 export async function joinPcm(request: JoinRequest): Promise<JoinedAudio> {
-  const { parts } = request;
-  const files = new PartFiles(
-    "pcm",
-    parts.map(({ path }) => path),
-    request.signal,
-  );
-  const measured = await files.mapParts(async (file, index) => {
-    const part = parts[index];
-    if (part === undefined) throw file.damagedPartError("nothing is known of it");
-    return { ...measure(file, part), sampleRateHz: part.sampleRateHz };
+  const parts = await mapParts("pcm", request.parts, request.signal, async (file, part) => {
+    const { sizeBytes } = file;
+    if (sizeBytes < SAMPLE_BYTES) throw file.damagedPartError("it holds no sound");
+    const channels = countPcmChannels(sizeBytes, part);
+    if (channels === undefined) {
+      throw file.damagedPartError(
+        `its ${sizeBytes} bytes are not a 16-bit sound of ${part.durationSeconds} s at ${part.sampleRateHz} Hz`,
+      );
+    }
+    // Drop a truncated last frame, because it would shift all samples of later parts.
+    return { ...part, channels, offset: 0, sizeBytes: sizeBytes - (sizeBytes % (channels * SAMPLE_BYTES)) };
   });
-  assertSameProperties(
-    measured.map(({ channels, sampleRateHz }) => ({ "sample rate": sampleRateHz, channels })),
-  );
-  const { channels, sampleRateHz } = measured[0] ?? { channels: 1, sampleRateHz: 1 };
-  const frameBytes = channels * SAMPLE_BYTES;
-  // Drop a truncated last frame, because it would shift all samples of later parts.
-  const runs = measured.map(({ sizeBytes }) => ({
-    offset: 0,
-    sizeBytes: sizeBytes - (sizeBytes % frameBytes),
+  const { channels, sampleRateHz } = requireSameProperties(parts, (part) => ({
+    "sample rate": part.sampleRateHz,
+    channels: part.channels,
   }));
-  const nothing = new Uint8Array(0);
-  return joinSamples(request, files, runs, {
+  const nothing = Buffer.alloc(0);
+  return joinSamples(request, parts, {
     sampleRateHz,
-    frameBytes,
+    frameBytes: channels * SAMPLE_BYTES,
     silence: 0,
     buildHeaderAndTrailer: () => ({ header: nothing, trailer: nothing }),
   });

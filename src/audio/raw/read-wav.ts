@@ -2,22 +2,22 @@
 import type { PartFile } from "../part-file.ts";
 
 const RIFF_HEADER_BYTES = 12;
-const CHUNK_HEADER_BYTES = 8;
-const PLAIN_FORMAT_BYTES = 16;
-const EXTENSIBLE_FORMAT_BYTES = 40;
+export const CHUNK_HEADER_BYTES = 8;
+export const PLAIN_FORMAT_BYTES = 16;
+export const EXTENSIBLE_FORMAT_BYTES = 40;
 /**
  * Maximum number of chunks. No program writes that many, and a hostile file of a million chunks would take too long.
  */
 const MAX_CHUNKS = 1000;
 /** Placeholder that programs write for a length that is unknown or exceeds 32 bits. */
-const UNKNOWN_SIZE = 0xffffffff;
+export const UNKNOWN_SIZE = 0xffffffff;
 const MAX_CHANNELS = 255;
 
 export const WAVE_PCM = 1;
 export const WAVE_FLOAT = 3;
-const WAVE_EXTENSIBLE = 0xfffe;
+export const WAVE_EXTENSIBLE = 0xfffe;
 /** The fixed bytes after the format number in the GUID of a sub-format. */
-const SUB_FORMAT_TAIL = "000000001000800000aa00389b71";
+export const SUB_FORMAT_TAIL = "000000001000800000aa00389b71";
 
 export interface WavFormat {
   /** {@link WAVE_PCM} or {@link WAVE_FLOAT}. An extensible format states its encoding in its sub-format. */
@@ -46,39 +46,35 @@ interface Chunk {
   readonly sizeBytes: number;
 }
 
-const toDataView = (bytes: Uint8Array): DataView =>
-  new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-const toText = (bytes: Uint8Array): string => String.fromCharCode(...bytes);
 const isName = (id: string): boolean => /^[\x20-\x7e]{4}$/.test(id);
 
 async function readChunkAt(file: PartFile, offset: number): Promise<Chunk | undefined> {
   const header = await file.readBytes(offset, CHUNK_HEADER_BYTES);
   if (header.byteLength < CHUNK_HEADER_BYTES) return undefined;
-  const id = toText(header.subarray(0, 4));
-  return { id, offset: offset + CHUNK_HEADER_BYTES, sizeBytes: toDataView(header).getUint32(4, true) };
+  const id = header.toString("latin1", 0, 4);
+  return { id, offset: offset + CHUNK_HEADER_BYTES, sizeBytes: header.readUInt32LE(4) };
 }
 
 const computeChunkEnd = ({ offset, sizeBytes }: Chunk): number => offset + sizeBytes + (sizeBytes % 2);
 
-function parseFormat(bytes: Uint8Array, file: PartFile): WavFormat {
+function parseFormat(bytes: Buffer, file: PartFile): WavFormat {
   if (bytes.byteLength < PLAIN_FORMAT_BYTES) throw file.damagedPartError("its format chunk is too short");
-  const view = toDataView(bytes);
-  const tag = view.getUint16(0, true);
-  const bitsPerSample = view.getUint16(14, true);
+  const tag = bytes.readUInt16LE(0);
+  const bitsPerSample = bytes.readUInt16LE(14);
   const isExtensible = tag === WAVE_EXTENSIBLE && bytes.byteLength >= EXTENSIBLE_FORMAT_BYTES;
-  const tail = Buffer.from(bytes.subarray(26, EXTENSIBLE_FORMAT_BYTES)).toString("hex");
-  const encoding = isExtensible && tail === SUB_FORMAT_TAIL ? view.getUint16(24, true) : tag;
-  const validBits = isExtensible ? view.getUint16(18, true) : bitsPerSample;
+  const tail = bytes.toString("hex", 26, EXTENSIBLE_FORMAT_BYTES);
+  const encoding = isExtensible && tail === SUB_FORMAT_TAIL ? bytes.readUInt16LE(24) : tag;
+  const validBits = isExtensible ? bytes.readUInt16LE(18) : bitsPerSample;
   const format: WavFormat = {
     encoding,
-    channels: view.getUint16(2, true),
-    sampleRateHz: view.getUint32(4, true),
+    channels: bytes.readUInt16LE(2),
+    sampleRateHz: bytes.readUInt32LE(4),
     bitsPerSample,
     // If the number of valid bits is 0 or too large, all bits count as valid. Some programs write 0.
     validBits: validBits === 0 || validBits > bitsPerSample ? bitsPerSample : validBits,
-    channelMask: isExtensible ? view.getUint32(20, true) : 0,
+    channelMask: isExtensible ? bytes.readUInt32LE(20) : 0,
   };
-  const damage = findFormatDamage(format, view.getUint16(12, true));
+  const damage = findFormatDamage(format, bytes.readUInt16LE(12));
   if (damage !== undefined) throw file.damagedPartError(damage);
   return format;
 }
@@ -103,7 +99,7 @@ export const computeFrameBytes = ({ channels, bitsPerSample }: WavFormat): numbe
 async function readLongDataSize(file: PartFile, ds64: Chunk): Promise<number | undefined> {
   const bytes = await file.readBytes(ds64.offset, 16);
   if (bytes.byteLength < 16) return undefined;
-  const size = Number(toDataView(bytes).getBigUint64(8, true));
+  const size = Number(bytes.readBigUInt64LE(8));
   return size > 0 && Number.isSafeInteger(size) ? size : undefined;
 }
 
@@ -138,8 +134,8 @@ async function computeDataBytes(file: PartFile, data: Chunk, longSize: number | 
  */
 export async function readWav(file: PartFile): Promise<WavPart> {
   const header = await file.readBytes(0, RIFF_HEADER_BYTES);
-  const containerId = toText(header.subarray(0, 4));
-  if ((containerId !== "RIFF" && containerId !== "RF64") || toText(header.subarray(8, 12)) !== "WAVE") {
+  const containerId = header.toString("latin1", 0, 4);
+  if ((containerId !== "RIFF" && containerId !== "RF64") || header.toString("latin1", 8, 12) !== "WAVE") {
     throw file.damagedPartError("it does not begin like a wav file");
   }
   let format: WavFormat | undefined;
