@@ -11,11 +11,8 @@ import fastify, {
 import { type Faults, faultsSchema } from "../faults.ts";
 import { buildErrorBody, invalidRequestError, notFoundError, ServiceError } from "../sandbox-errors.ts";
 import { registerAuthentication, requireAccount } from "./authentication.ts";
-import { registerContentRoute } from "./content-route.ts";
-import { registerCreateRoute } from "./create-route.ts";
-import type { RouteDeps } from "./query-route.ts";
-import { registerQueryRoute } from "./query-route.ts";
 import { parseJsonBody, registerBodyParser } from "./request-body.ts";
+import { type RouteDeps, registerRoutes } from "./routes.ts";
 
 /**
  * Maximum length of an id that the router accepts. It exceeds the longest request head, so every id reaches its route.
@@ -63,9 +60,7 @@ export function buildHttpApp(deps: RouteDeps): FastifyInstance {
   registerFaultsRoute(app, deps.faults);
   app.register(async (api) => {
     registerAuthentication(api, deps.accountRegistry, deps.faults);
-    registerCreateRoute(api, deps);
-    registerQueryRoute(api, deps);
-    registerContentRoute(api, deps);
+    registerRoutes(api, deps);
   });
   return app;
 }
@@ -75,7 +70,7 @@ export function buildHttpApp(deps: RouteDeps): FastifyInstance {
  * requests with an `Origin` header, because browsers send this header with every POST. Otherwise, a web page in a
  * browser on this machine could set faults.
  */
-export function registerFaultsRoute(app: FastifyInstance, faults: Faults): void {
+function registerFaultsRoute(app: FastifyInstance, faults: Faults): void {
   app.post("/sandbox/faults", async (request, reply) => {
     if (request.headers.origin !== undefined) throw invalidRequestError("Web pages may not set faults.");
     const settings = faultsSchema.safeParse(parseJsonBody(request));

@@ -1,4 +1,4 @@
-/** Defines the request and the result of the speech engine. */
+/** Defines the request and the result of the speech engine, and how its threads answer. */
 import { z } from "zod";
 import { OUTPUT_FORMATS, SAMPLE_RATES } from "../../contract/audio-format.ts";
 import { REQUEST_FIELDS } from "../../contract/request-fields.ts";
@@ -30,12 +30,20 @@ export const speechRequestSchema = z.object({
 });
 export type SpeechRequest = z.infer<typeof speechRequestSchema>;
 
-export const spokenAudioSchema = z.object({
+const spokenAudioSchema = z.object({
   bytes: z.custom<Uint8Array>((value) => value instanceof Uint8Array),
   /** Exact duration of the audio in the file: its samples divided by its sample rate. */
   audioSeconds: z.number().positive(),
 });
 export type SpokenAudio = z.infer<typeof spokenAudioSchema>;
+
+/** The answer that a worker thread posts to each request. The main thread waits for it before the next request. */
+export const workerAnswerSchema = z.discriminatedUnion("outcome", [
+  spokenAudioSchema.extend({ outcome: z.literal("spoken") }),
+  z.object({ outcome: z.literal("unspeakable") }),
+  z.object({ outcome: z.literal("failed"), message: z.string() }),
+]);
+export type WorkerAnswer = z.infer<typeof workerAnswerSchema>;
 
 /** Thrown if nothing in the prompt can be spoken, for example because it contains only emoji. */
 export class UnspeakablePromptError extends Error {

@@ -5,7 +5,8 @@ const CRC_POLYNOMIAL = 0x04c11db7;
 const HEADER_BYTES = 27;
 const CHECKSUM_OFFSET = 22;
 const SEGMENT_BYTES = 255;
-const MAX_SEGMENTS = 255;
+/** Number of segment table entries for which a page has room. */
+export const MAX_SEGMENTS = 255;
 
 export const FIRST_PAGE = 2;
 export const MIDDLE_PAGE = 0;
@@ -32,9 +33,8 @@ function buildLacing(packet: Uint8Array): number[] {
   return [...Array<number>(full).fill(SEGMENT_BYTES), packet.length % SEGMENT_BYTES];
 }
 
-/** Counts the segment table entries that a packet needs. A page has room for {@link MAX_PAGE_SEGMENTS}. */
-export const countSegments = (packet: Uint8Array): number => Math.floor(packet.length / SEGMENT_BYTES) + 1;
-export const MAX_PAGE_SEGMENTS = MAX_SEGMENTS;
+/** Counts the segment table entries that a packet needs. */
+export const countSegments = (packet: Uint8Array): number => buildLacing(packet).length;
 
 export interface OggPage {
   readonly kind: typeof FIRST_PAGE | typeof MIDDLE_PAGE | typeof LAST_PAGE;

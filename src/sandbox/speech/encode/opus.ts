@@ -7,8 +7,9 @@ import {
   countSegments,
   FIRST_PAGE,
   LAST_PAGE,
-  MAX_PAGE_SEGMENTS,
+  MAX_SEGMENTS,
   MIDDLE_PAGE,
+  type OggPage,
 } from "./ogg-pages.ts";
 
 type OpusRate = 8000 | 16000 | 24000 | 48000;
@@ -88,37 +89,25 @@ export async function encodeOpus(samples: Float32Array, sampleRate: SampleRate):
   const { packets, preSkip } = await encodePackets(samples, rateHz);
   const packetGranules = FRAME_SECONDS * GRANULE_RATE_HZ;
   const endGranule = preSkip + (samples.length * GRANULE_RATE_HZ) / rateHz;
-  const headers = [buildIdentificationHeader(preSkip, sampleRate), buildCommentHeader()];
-  const pages = headers.map((packet, sequence) =>
-    buildOggPage({
-      kind: sequence === 0 ? FIRST_PAGE : MIDDLE_PAGE,
-      granulePosition: 0,
-      serial: SERIAL,
-      sequence,
-      packets: [packet],
-    }),
-  );
+  const pages: Uint8Array[] = [];
+  const addPage = (kind: OggPage["kind"], granulePosition: number, packets: readonly Uint8Array[]): void => {
+    pages.push(buildOggPage({ kind, granulePosition, serial: SERIAL, sequence: pages.length, packets }));
+  };
+  addPage(FIRST_PAGE, 0, [buildIdentificationHeader(preSkip, sampleRate)]);
+  addPage(MIDDLE_PAGE, 0, [buildCommentHeader()]);
   let encodedPackets = 0;
   while (encodedPackets < packets.length) {
     const page: Uint8Array[] = [];
     let segments = 0;
     for (const packet of packets.slice(encodedPackets, encodedPackets + PACKETS_PER_PAGE)) {
       segments += countSegments(packet);
-      if (segments > MAX_PAGE_SEGMENTS) break;
+      if (segments > MAX_SEGMENTS) break;
       page.push(packet);
     }
     encodedPackets += page.length;
-    const isLast = encodedPackets === packets.length;
-    pages.push(
-      buildOggPage({
-        kind: isLast ? LAST_PAGE : MIDDLE_PAGE,
-        // If the final granule position lies before the end of the last packet, decoders drop the rest of that packet.
-        granulePosition: isLast ? endGranule : encodedPackets * packetGranules,
-        serial: SERIAL,
-        sequence: pages.length,
-        packets: page,
-      }),
-    );
+    // If the final granule position lies before the end of the last packet, decoders drop the rest of that packet.
+    if (encodedPackets === packets.length) addPage(LAST_PAGE, endGranule, page);
+    else addPage(MIDDLE_PAGE, encodedPackets * packetGranules, page);
   }
   return concatBytes(pages);
 }
