@@ -2,11 +2,20 @@
 import { existsSync } from "node:fs";
 import { parse } from "node:path";
 import { Worker } from "node:worker_threads";
+import pLimit from "p-limit";
+import { z } from "zod";
 import { AudioError, internalError } from "../../../errors.ts";
 import type { NarrationInput } from "../../../files/input-format.ts";
+import { wordingSchema } from "../../../ledger/stored-error.ts";
 import type { PlanOptions } from "../build-stored-plan.ts";
-import type { StoredPlan } from "../stored-plan.ts";
-import { planAnswerSchema } from "./plan-answer.ts";
+import { type StoredPlan, storedPlanSchema } from "../stored-plan.ts";
+
+/** The thread's answer: a plan, or the reason why there is none. */
+const planAnswerSchema = z.discriminatedUnion("isPlanned", [
+  z.object({ isPlanned: z.literal(true), plan: storedPlanSchema }),
+  z.object({ isPlanned: z.literal(false), message: z.string(), remedy: wordingSchema.optional() }),
+]);
+export type PlanAnswer = z.input<typeof planAnswerSchema>;
 
 /**
  * Maximum time for planning. Five novels take 3 s, and the rest is a reserve for busy machines. The limit is below 20
@@ -45,37 +54,18 @@ function startWorker(workerData: unknown): Worker {
 }
 
 /**
- * Maximum number of planning threads. Each thread may take {@link MEMORY_MIB} MiB of memory, so further texts wait
+ * Allows two planning threads at a time. Each thread may take {@link MEMORY_MIB} MiB of memory, so further texts wait
  * until a thread is free.
  */
-const MAX_THREADS = 2;
-let busyThreadCount = 0;
-const waiting: Array<() => void> = [];
-
-async function takeThread(): Promise<void> {
-  if (busyThreadCount === MAX_THREADS) await new Promise<void>((resolve) => waiting.push(resolve));
-  else busyThreadCount += 1;
-}
-
-function releaseThread(): void {
-  const next = waiting.shift();
-  if (next === undefined) busyThreadCount -= 1;
-  else next();
-}
+const limitThreads = pLimit(2);
 
 /**
  * Plans an input in a worker thread, with limits of time and memory.
  *
  * @throws AudioError any error of planning; `invalid_request` if planning takes too long or too much memory
  */
-export async function planInThread(source: NarrationInput, options: PlanOptions): Promise<StoredPlan> {
-  await takeThread();
-  try {
-    return await runPlanWorker(source, options);
-  } finally {
-    releaseThread();
-  }
-}
+export const planInThread = (source: NarrationInput, options: PlanOptions): Promise<StoredPlan> =>
+  limitThreads(() => runPlanWorker(source, options));
 
 async function runPlanWorker(source: NarrationInput, options: PlanOptions): Promise<StoredPlan> {
   let worker: Worker;
