@@ -1,6 +1,7 @@
 /** Cuts mp3 parts into segments of one stream, as players of HLS read it (RFC 8216, section 3.4, Packed Audio). */
 import { mapParts } from "../part-file.ts";
 import { canShareStream } from "./frame-header.ts";
+import { buildTagFrame, wrapInTag } from "./id3.ts";
 import { countSilentFramesAfter, countSilentFramesUntil } from "./join-mp3.ts";
 import { readMp3, readSoundFrames } from "./read-mp3.ts";
 import { Reservoir } from "./reservoir.ts";
@@ -29,17 +30,9 @@ export interface StreamPart {
 
 /** Builds the tag with the time of a segment's first sample. Every segment begins with one. */
 function buildTimestampTag(seconds: number): Buffer {
-  const content = Buffer.concat([Buffer.from(TIMESTAMP_OWNER), Buffer.alloc(8)]);
-  content.writeBigUInt64BE(
-    BigInt(Math.round(seconds * TIMESTAMP_HERTZ)) & 0x1ffffffffn,
-    content.byteLength - 8,
-  );
-  const frame = Buffer.concat([Buffer.from("PRIV"), Buffer.alloc(6), content]);
-  frame.writeUInt32BE(content.byteLength, 4);
-  const header = Buffer.from("ID3\x04\0\0\0\0\0\0", "latin1");
-  // The size fits the last byte, which has seven bits.
-  header[9] = frame.byteLength;
-  return Buffer.concat([header, frame]);
+  const time = Buffer.alloc(8);
+  time.writeBigUInt64BE(BigInt(Math.round(seconds * TIMESTAMP_HERTZ)) & 0x1ffffffffn);
+  return wrapInTag(4, [buildTagFrame("PRIV", Buffer.concat([Buffer.from(TIMESTAMP_OWNER), time]))]);
 }
 
 /**

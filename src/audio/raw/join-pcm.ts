@@ -1,27 +1,27 @@
 /** Joins pcm parts of 16-bit samples. pcm has no header, so the number of channels follows from size and duration. */
 import type { JoinedAudio, JoinPart, JoinRequest } from "../join-request.ts";
 import { requireSameProperties } from "../part-errors.ts";
-import { mapParts } from "../part-file.ts";
+import { mapParts, type PartFile } from "../part-file.ts";
 import { joinSamples } from "./join-samples.ts";
 
 const SAMPLE_BYTES = 2;
-const MAX_CHANNELS = 2;
 
 /**
- * Derives the number of channels of 16-bit samples from their size and duration.
+ * Derives the number of channels of 16-bit samples, 1 or 2, from the size and the duration of a part.
  *
- * @param sizeBytes size of the whole part
- * @returns 1 or 2, or undefined if neither matches the part's duration and sample rate
+ * @throws DamagedPartError if the part has no sample, or if neither number matches its duration and sample rate
  */
-export function countPcmChannels(
-  sizeBytes: number,
-  part: Pick<JoinPart, "durationSeconds" | "sampleRateHz">,
-): number | undefined {
-  const frames = part.durationSeconds * part.sampleRateHz;
-  if (!(frames > 0 && Number.isFinite(frames))) return undefined;
-  const frameBytes = Math.round(sizeBytes / frames);
-  const channels = frameBytes / SAMPLE_BYTES;
-  return Number.isInteger(channels) && channels >= 1 && channels <= MAX_CHANNELS ? channels : undefined;
+export function computePcmChannels(
+  file: PartFile,
+  { durationSeconds, sampleRateHz }: Pick<JoinPart, "durationSeconds" | "sampleRateHz">,
+): number {
+  const { sizeBytes } = file;
+  if (sizeBytes < SAMPLE_BYTES) throw file.damagedPartError("it holds no sound");
+  const channels = Math.round(sizeBytes / (durationSeconds * sampleRateHz)) / SAMPLE_BYTES;
+  if (channels === 1 || channels === 2) return channels;
+  throw file.damagedPartError(
+    `its ${sizeBytes} bytes are not a 16-bit sound of ${durationSeconds} s at ${sampleRateHz} Hz`,
+  );
 }
 
 /**
@@ -35,16 +35,10 @@ export function countPcmChannels(
  */
 export async function joinPcm(request: JoinRequest): Promise<JoinedAudio> {
   const parts = await mapParts("pcm", request.parts, request.signal, async (file, part) => {
-    const { sizeBytes } = file;
-    if (sizeBytes < SAMPLE_BYTES) throw file.damagedPartError("it holds no sound");
-    const channels = countPcmChannels(sizeBytes, part);
-    if (channels === undefined) {
-      throw file.damagedPartError(
-        `its ${sizeBytes} bytes are not a 16-bit sound of ${part.durationSeconds} s at ${part.sampleRateHz} Hz`,
-      );
-    }
+    const channels = computePcmChannels(file, part);
     // Drop a truncated last frame, because it would shift all samples of later parts.
-    return { ...part, channels, offset: 0, sizeBytes: sizeBytes - (sizeBytes % (channels * SAMPLE_BYTES)) };
+    const sizeBytes = file.sizeBytes - (file.sizeBytes % (channels * SAMPLE_BYTES));
+    return { ...part, channels, offset: 0, sizeBytes };
   });
   const { channels, sampleRateHz } = requireSameProperties(parts, (part) => ({
     "sample rate": part.sampleRateHz,

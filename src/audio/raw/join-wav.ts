@@ -3,8 +3,14 @@ import type { JoinedAudio, JoinRequest } from "../join-request.ts";
 import { requireSameProperties } from "../part-errors.ts";
 import { mapParts } from "../part-file.ts";
 import { joinSamples } from "./join-samples.ts";
-import { computeFrameBytes, readWav, WAVE_FLOAT, type WavFormat } from "./read-wav.ts";
-import { buildWavHeaderAndTrailer, getSilentByte } from "./wav-header.ts";
+import {
+  buildWavHeaderAndTrailer,
+  computeFrameBytes,
+  getSilentByte,
+  readWav,
+  WAVE_FLOAT,
+  type WavFormat,
+} from "./wav-file.ts";
 
 /**
  * Usual loudspeaker masks: front centre for one channel, front left and right for two. A file without a mask uses these

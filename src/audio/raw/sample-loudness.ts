@@ -1,8 +1,8 @@
 /** Measures the loudness of uncompressed samples. */
 import { type Loudness, SILENT_DB } from "../loudness.ts";
 import { type PartFile, WINDOW_BYTES } from "../part-file.ts";
-import { countPcmChannels } from "./join-pcm.ts";
-import { readWav, WAVE_FLOAT, type WavFormat } from "./read-wav.ts";
+import { computePcmChannels } from "./join-pcm.ts";
+import { readWav, WAVE_FLOAT, WAVE_PCM, type WavFormat } from "./wav-file.ts";
 
 const STEP_SECONDS = 0.02;
 
@@ -72,8 +72,7 @@ export async function measurePcmLoudness(
   file: PartFile,
   part: { readonly durationSeconds: number; readonly sampleRateHz: number },
 ): Promise<Loudness> {
-  const channels = countPcmChannels(file.sizeBytes, part);
-  if (channels === undefined) throw file.damagedPartError("its length does not go with its duration");
-  const format = { encoding: 1, bitsPerSample: 16, channels, sampleRateHz: part.sampleRateHz };
+  const channels = computePcmChannels(file, part);
+  const format = { encoding: WAVE_PCM, bitsPerSample: 16, channels, sampleRateHz: part.sampleRateHz };
   return measureLoudness(file, { offset: 0, sizeBytes: file.sizeBytes, format });
 }

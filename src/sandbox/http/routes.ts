@@ -16,7 +16,6 @@ import {
 import { buildTaskBody, type Task } from "../tasks/task.ts";
 import type { TaskProcessor } from "../tasks/task-processor.ts";
 import type { TaskRegistry } from "../tasks/task-registry.ts";
-import { getAuthenticatedAccount } from "./authentication.ts";
 import { parseByteRange } from "./byte-range.ts";
 import { parseJsonBody, requireJsonContentType } from "./request-body.ts";
 
@@ -66,7 +65,7 @@ function parseAudioInput(request: FastifyRequest): AudioInput {
  * - 429 concurrency_limit, first for the account, then for the service's capacity
  */
 function create(deps: RouteDeps, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const account = getAuthenticatedAccount(request);
+  const account = deps.accountRegistry.requireAccount(request.headers.authorization);
   const idempotencyKey = parseIdempotencyKey(request);
   requireJsonContentType(request);
   const input = normalizeAudioInput(parseAudioInput(request));
@@ -85,7 +84,7 @@ const idParameter = z.object({ id: z.string() });
  *   exist (docs/contract.md, Query).
  */
 function admitAndFindTask(deps: RouteDeps, request: FastifyRequest): Task {
-  const account = getAuthenticatedAccount(request);
+  const account = deps.accountRegistry.requireAccount(request.headers.authorization);
   if (!deps.limits.admitRead(account.id)) throw rateLimitedError();
   const task = deps.tasks.find(idParameter.parse(request.params).id);
   if (task === undefined || task.account !== account) throw notFoundError();
@@ -128,10 +127,7 @@ function download(deps: RouteDeps, request: FastifyRequest, reply: FastifyReply)
   return reply.send(request.method === "HEAD" ? undefined : state.audio.subarray(start, end + 1));
 }
 
-/**
- * Adds the routes. Call `registerAuthentication` for the app first, because the routes need the account of each
- * request.
- */
+/** Adds the routes. The app refuses invalid API keys before their bodies are read. */
 export function registerRoutes(app: FastifyInstance, deps: RouteDeps): void {
   app.post(GENERATIONS_PATH, async (request, reply) => create(deps, request, reply));
   app.get(`${GENERATIONS_PATH}/:id`, async (request, reply) =>

@@ -1,23 +1,27 @@
-/** Finds the samples in a wav file and their format, and skips all other chunks. */
+/**
+ * Reads and writes what surrounds the samples of a wav file: RIFF, or RF64 (EBU Tech 3306) if its length exceeds 32
+ * bits. Reading skips all chunks but the format and the samples.
+ */
+import { buildTextTags, type TextTags } from "../join-request.ts";
 import type { PartFile } from "../part-file.ts";
 
 const RIFF_HEADER_BYTES = 12;
-export const CHUNK_HEADER_BYTES = 8;
-export const PLAIN_FORMAT_BYTES = 16;
-export const EXTENSIBLE_FORMAT_BYTES = 40;
+const CHUNK_HEADER_BYTES = 8;
+const PLAIN_FORMAT_BYTES = 16;
+const EXTENSIBLE_FORMAT_BYTES = 40;
 /**
  * Maximum number of chunks. No program writes that many, and a hostile file of a million chunks would take too long.
  */
 const MAX_CHUNKS = 1000;
 /** Placeholder that programs write for a length that is unknown or exceeds 32 bits. */
-export const UNKNOWN_SIZE = 0xffffffff;
+const UNKNOWN_SIZE = 0xffffffff;
 const MAX_CHANNELS = 255;
 
 export const WAVE_PCM = 1;
 export const WAVE_FLOAT = 3;
-export const WAVE_EXTENSIBLE = 0xfffe;
+const WAVE_EXTENSIBLE = 0xfffe;
 /** The fixed bytes after the format number in the GUID of a sub-format. */
-export const SUB_FORMAT_TAIL = "000000001000800000aa00389b71";
+const SUB_FORMAT_TAIL = "000000001000800000aa00389b71";
 
 export interface WavFormat {
   /** {@link WAVE_PCM} or {@link WAVE_FLOAT}. An extensible format states its encoding in its sub-format. */
@@ -159,4 +163,93 @@ export async function readWav(file: PartFile): Promise<WavPart> {
     chunkOffset = computeChunkEnd(chunk);
   }
   throw file.damagedPartError("it has more chunks than any wav file");
+}
+
+const DS64_BYTES = 28;
+/** Length of what an extensible format adds to a plain one, without the field of this length. */
+const EXTENSION_BYTES = 22;
+
+function buildChunk(id: string, payload: Uint8Array, sizeBytes = payload.byteLength): Buffer {
+  const header = Buffer.alloc(CHUNK_HEADER_BYTES);
+  header.write(id);
+  header.writeUInt32LE(sizeBytes, 4);
+  return Buffer.concat([header, payload]);
+}
+
+function buildFormatChunk(format: WavFormat): Buffer {
+  const { encoding, channels, sampleRateHz, bitsPerSample, validBits, channelMask } = format;
+  const isPlain = channelMask === 0 && validBits === bitsPerSample && channels <= 2;
+  const payload = Buffer.alloc(isPlain ? PLAIN_FORMAT_BYTES : EXTENSIBLE_FORMAT_BYTES);
+  payload.writeUInt16LE(isPlain ? encoding : WAVE_EXTENSIBLE, 0);
+  payload.writeUInt16LE(channels, 2);
+  payload.writeUInt32LE(sampleRateHz, 4);
+  // A hostile file may state a sample rate whose product does not fit.
+  payload.writeUInt32LE((sampleRateHz * computeFrameBytes(format)) % 2 ** 32, 8);
+  payload.writeUInt16LE(computeFrameBytes(format), 12);
+  payload.writeUInt16LE(bitsPerSample, 14);
+  if (!isPlain) {
+    payload.writeUInt16LE(EXTENSION_BYTES, 16);
+    payload.writeUInt16LE(validBits, 18);
+    payload.writeUInt32LE(channelMask, 20);
+    payload.writeUInt16LE(encoding, 24);
+    payload.write(SUB_FORMAT_TAIL, 26, "hex");
+  }
+  return buildChunk("fmt ", payload);
+}
+
+/** Builds the `ds64` chunk with the 64-bit lengths of RF64. */
+function buildLongSizes(riffBytes: number, dataBytes: number, frames: number): Buffer {
+  const payload = Buffer.alloc(DS64_BYTES);
+  payload.writeBigUInt64LE(BigInt(riffBytes), 0);
+  payload.writeBigUInt64LE(BigInt(dataBytes), 8);
+  payload.writeBigUInt64LE(BigInt(frames), 16);
+  return buildChunk("ds64", payload);
+}
+
+/** Returns the byte value of silence. 8-bit samples are unsigned, so their silence is the middle value. */
+export const getSilentByte = ({ encoding, bitsPerSample }: WavFormat): number =>
+  encoding === WAVE_PCM && bitsPerSample === 8 ? 0x80 : 0;
+
+const INFO_IDS = { title: "INAM", author: "IART", album: "IPRD", track: "ITRK" };
+
+/** Builds the chunk of tags. The chunk follows the samples, because some programs expect samples at byte 44. */
+function buildInfoChunk(tags: TextTags): Buffer {
+  const entries = buildTextTags(tags, INFO_IDS).flatMap(([id, text]) => {
+    const bytes = Buffer.from(`${text}\0`);
+    return [buildChunk(id, bytes), Buffer.alloc(bytes.byteLength % 2)];
+  });
+  return entries.length === 0
+    ? Buffer.alloc(0)
+    : buildChunk("LIST", Buffer.concat([Buffer.from("INFO"), ...entries]));
+}
+
+/** Builds the header and trailer around `dataBytes` bytes of samples. */
+export function buildWavHeaderAndTrailer(
+  format: WavFormat,
+  dataBytes: number,
+  tags: TextTags = {},
+): { readonly header: Buffer; readonly trailer: Buffer } {
+  // A chunk of odd length is followed by a padding byte. The stated length of the chunk does not include this byte.
+  const trailer = Buffer.concat([Buffer.alloc(dataBytes % 2), buildInfoChunk(tags)]);
+  const formatChunk = buildFormatChunk(format);
+  const wave = Buffer.from("WAVE");
+  const nothing = Buffer.alloc(0);
+  const riffBytes =
+    wave.byteLength + formatChunk.byteLength + CHUNK_HEADER_BYTES + dataBytes + trailer.byteLength;
+  if (riffBytes <= UNKNOWN_SIZE) {
+    const parts = [buildChunk("RIFF", wave, riffBytes), formatChunk, buildChunk("data", nothing, dataBytes)];
+    return { header: Buffer.concat(parts), trailer };
+  }
+  const longSizes = buildLongSizes(
+    riffBytes + CHUNK_HEADER_BYTES + DS64_BYTES,
+    dataBytes,
+    dataBytes / computeFrameBytes(format),
+  );
+  const parts = [
+    buildChunk("RF64", wave, UNKNOWN_SIZE),
+    longSizes,
+    formatChunk,
+    buildChunk("data", nothing, UNKNOWN_SIZE),
+  ];
+  return { header: Buffer.concat(parts), trailer };
 }
