@@ -110,19 +110,18 @@ const SEEK_TABLE_ENTRIES = 100;
  * @param audio all audio frames, whose first header is copied
  * @param frames number of the audio frames
  */
-function buildInfoFrame(audio: Uint8Array, frames: number, sampleRate: SampleRate): Uint8Array {
-  const frame = new Uint8Array(getFrameBytes(sampleRate));
-  const view = new DataView(frame.buffer);
+function buildInfoFrame(audio: Uint8Array, frames: number, sampleRate: SampleRate): Buffer {
+  const frame = Buffer.alloc(getFrameBytes(sampleRate));
   frame.set(audio.subarray(0, HEADER_BYTES), 0);
   // Clear the padding bit of the copied header, because the Info frame has no padding byte.
-  view.setUint8(2, view.getUint8(2) & ~0x02);
+  frame[2] = (frame[2] ?? 0) & ~0x02;
   const tag = HEADER_BYTES + (isMpeg1(sampleRate) ? SIDE_INFO_BYTES.mpeg1 : SIDE_INFO_BYTES.mpeg2);
-  frame.set(new TextEncoder().encode("Info"), tag);
-  view.setUint32(tag + 4, HAS_FRAMES_BYTES_TABLE);
-  view.setUint32(tag + 8, frames);
-  view.setUint32(tag + 12, frame.length + audio.length);
+  frame.write("Info", tag);
+  frame.writeUInt32BE(HAS_FRAMES_BYTES_TABLE, tag + 4);
+  frame.writeUInt32BE(frames, tag + 8);
+  frame.writeUInt32BE(frame.length + audio.length, tag + 12);
   for (let entry = 0; entry < SEEK_TABLE_ENTRIES; entry++) {
-    view.setUint8(tag + 16 + entry, Math.floor((entry * 256) / SEEK_TABLE_ENTRIES));
+    frame[tag + 16 + entry] = Math.floor((entry * 256) / SEEK_TABLE_ENTRIES);
   }
   return frame;
 }

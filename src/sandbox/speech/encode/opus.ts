@@ -33,25 +33,18 @@ export function chooseOpusRateHz(sampleRate: SampleRate): OpusRate {
   return sampleRate === 32000 || sampleRate === 44100 ? 48000 : sampleRate;
 }
 
-function buildIdentificationHeader(preSkip: number, inputSampleRateHz: number): Uint8Array {
-  const packet = new Uint8Array(19);
-  const view = new DataView(packet.buffer);
-  packet.set(new TextEncoder().encode("OpusHead"), 0);
+function buildIdentificationHeader(preSkip: number, inputSampleRateHz: number): Buffer {
+  const packet = Buffer.alloc(19);
+  packet.write("OpusHead");
   packet[8] = 1;
   packet[9] = 1;
-  view.setUint16(10, preSkip, true);
-  view.setUint32(12, inputSampleRateHz, true);
+  packet.writeUInt16LE(preSkip, 10);
+  packet.writeUInt32LE(inputSampleRateHz, 12);
   return packet;
 }
 
-function buildCommentHeader(): Uint8Array {
-  const vendor = new TextEncoder().encode("libopus");
-  const packet = new Uint8Array(8 + 4 + vendor.length + 4);
-  packet.set(new TextEncoder().encode("OpusTags"), 0);
-  new DataView(packet.buffer).setUint32(8, vendor.length, true);
-  packet.set(vendor, 12);
-  return packet;
-}
+/** The comment header: the name of the encoder with its length, and no comments. */
+const COMMENT_HEADER = Buffer.from("OpusTags\x07\0\0\0libopus\0\0\0\0", "latin1");
 
 async function encodePackets(
   samples: Float32Array,
@@ -94,7 +87,7 @@ export async function encodeOpus(samples: Float32Array, sampleRate: SampleRate):
     pages.push(buildOggPage({ kind, granulePosition, serial: SERIAL, sequence: pages.length, packets }));
   };
   addPage(FIRST_PAGE, 0, [buildIdentificationHeader(preSkip, sampleRate)]);
-  addPage(MIDDLE_PAGE, 0, [buildCommentHeader()]);
+  addPage(MIDDLE_PAGE, 0, [COMMENT_HEADER]);
   let encodedPackets = 0;
   while (encodedPackets < packets.length) {
     const page: Uint8Array[] = [];
