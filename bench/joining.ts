@@ -20,7 +20,7 @@ const engine = createSpeechEngine();
 
 async function benchFormat(format: (typeof FORMATS)[number]): Promise<Row[]> {
   const voice = { voice: undefined, speed: 1, volume: 1, pitch: 0 };
-  const request = { prompt: PROMPT.trim(), outputFormat: format, sampleRate: 24_000 } as const;
+  const request = { prompt: PROMPT.trim(), output_format: format, sample_rate: 24_000 } as const;
   const { bytes, audioSeconds } = await engine.speak({ ...request, ...voice });
   const path = join(folder.root, format);
   writeFileSync(path, bytes);

@@ -55,7 +55,7 @@ const REGION = /^\/\/#region .*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//gm;
 function noticeOf(folder: string): Notice {
   const manifest = manifestSchema.parse(JSON.parse(readFileSync(join(folder, "package.json"), "utf8")));
   const title = `${manifest.name} ${manifest.version} (${manifest.license})`;
-  const file = readdirSync(folder).find((name) => /^(licen[cs]e|copying)(\.|$)/i.test(name));
+  const file = readdirSync(folder).find((name) => /^(licen[cs]e|copying)(-mit)?(\.|$)/i.test(name));
   if (file !== undefined) return { title, text: readFileSync(join(folder, file), "utf8").trim() };
   const copyrightHolder = HOLDERS[manifest.name];
   if (manifest.license === "MIT" && copyrightHolder !== undefined)

@@ -3,8 +3,8 @@ import type { OutputFormat } from "../contract/audio-format.ts";
 import { readMp3 } from "./mp3/read-mp3.ts";
 import { readSoundPackets } from "./ogg-opus/read-ogg-opus.ts";
 import { DamagedPartError } from "./part-errors.ts";
-import { type PartFile, PartFiles } from "./part-file.ts";
-import { computeFrameBytes, readWav } from "./raw/read-wav.ts";
+import { mapParts, type PartFile } from "./part-file.ts";
+import { computeFrameBytes, readWav } from "./raw/wav-file.ts";
 
 const PCM_SAMPLE_BYTES = 2;
 const OPUS_RATE_HZ = 48_000;
@@ -45,32 +45,16 @@ async function measureOggOpus(file: PartFile): Promise<number> {
   return Math.max(0, lastGranule - (preSkip ?? 0)) / OPUS_RATE_HZ;
 }
 
-/**
- * Measures the audio of a file in seconds. Raw pcm counts as mono.
- *
- * @returns `null` if the file cannot be read as its format
- */
-async function measureSeconds(
-  path: string,
-  format: OutputFormat,
-  sampleRateHz: number,
-): Promise<number | null> {
-  const measure: Readonly<Record<OutputFormat, (file: PartFile) => Promise<number>>> = {
-    mp3: measureMp3,
-    wav: measureWav,
-    ogg_opus: measureOggOpus,
-    pcm: async ({ sizeBytes }) => sizeBytes / PCM_SAMPLE_BYTES / sampleRateHz,
-  };
-  try {
-    return (await new PartFiles(format, [path], undefined).mapParts(measure[format]))[0] ?? null;
-  } catch (error) {
-    if (error instanceof DamagedPartError) return null;
-    throw error;
-  }
-}
+/** Measures the audio of a file in seconds, by format. Raw pcm counts as mono. */
+const MEASURES: Readonly<Record<OutputFormat, (file: PartFile, sampleRateHz: number) => Promise<number>>> = {
+  mp3: measureMp3,
+  wav: measureWav,
+  ogg_opus: measureOggOpus,
+  pcm: async ({ sizeBytes }, sampleRateHz) => sizeBytes / PCM_SAMPLE_BYTES / sampleRateHz,
+};
 
 /** Whether audio is shorter than stated by more than the rounding of the stated number: 7.4 may stand for 7.35. */
-export function isShorterThanStated(format: OutputFormat, seconds: number, statedSeconds: number): boolean {
+function isShorterThanStated(format: OutputFormat, seconds: number, statedSeconds: number): boolean {
   const decimals = /\.(\d+)$/.exec(String(statedSeconds))?.[1]?.length ?? 0;
   const roundingSeconds = 0.5 * 10 ** -decimals;
   return seconds < statedSeconds - Math.max(MIN_TOLERANCE_SECONDS[format], roundingSeconds) - 1e-9;
@@ -82,8 +66,15 @@ export async function measureIfShort(
   { format, sampleRateHz, statedSeconds }: StatedAudio,
 ): Promise<number | null> {
   if (statedSeconds === null) return null;
-  const seconds = await measureSeconds(path, format, sampleRateHz);
-  return seconds !== null && isShorterThanStated(format, seconds, statedSeconds) ? seconds : null;
+  try {
+    const [seconds = statedSeconds] = await mapParts(format, [{ path }], undefined, (file) =>
+      MEASURES[format](file, sampleRateHz),
+    );
+    return isShorterThanStated(format, seconds, statedSeconds) ? seconds : null;
+  } catch (error) {
+    if (error instanceof DamagedPartError) return null;
+    throw error;
+  }
 }
 
 /** What the service states of the audio of a task. */

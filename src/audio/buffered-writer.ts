@@ -25,24 +25,16 @@ export class BufferedWriter {
     return this.#flushedBytes + this.#filled;
   }
 
-  /**
-   * Buffers the bytes synchronously and returns true. If the bytes do not fit into the buffer, does nothing and returns
-   * false. The caller then writes the bytes with {@link put}.
-   */
-  tryBuffer(bytes: Uint8Array): boolean {
-    if (bytes.byteLength > BLOCK_BYTES - this.#filled) return false;
-    this.#block.set(bytes, this.#filled);
-    this.#filled += bytes.byteLength;
-    return true;
-  }
-
   /** Writes bytes of any length. The caller may reuse the buffer once the promise is fulfilled. */
   async put(bytes: Uint8Array): Promise<void> {
-    if (this.tryBuffer(bytes)) return;
-    await this.flush();
-    if (this.tryBuffer(bytes)) return;
-    await this.#write(bytes);
-    this.#flushedBytes += bytes.byteLength;
+    if (this.#filled + bytes.byteLength > BLOCK_BYTES) await this.flush();
+    if (bytes.byteLength > BLOCK_BYTES) {
+      await this.#write(bytes);
+      this.#flushedBytes += bytes.byteLength;
+      return;
+    }
+    this.#block.set(bytes, this.#filled);
+    this.#filled += bytes.byteLength;
   }
 
   /** Writes the same byte `count` times. */

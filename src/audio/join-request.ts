@@ -51,6 +51,12 @@ export interface Span {
   readonly endSeconds: number;
 }
 
+/** Formats a time such as `01:02:03.456`. The hours have as many digits as they need, but at least two. */
+export function formatClockTime(milliseconds: number): string {
+  const hours = `${Math.floor(milliseconds / 3_600_000)}`.padStart(2, "0");
+  return `${hours}${new Date(milliseconds).toISOString().slice(13, 23)}`;
+}
+
 export interface JoinedChapter extends Span {
   readonly title: string;
 }

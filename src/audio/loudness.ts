@@ -1,6 +1,4 @@
 /** Defines the loudness of a part over time, as far as it can be measured without a decoder. */
-import type { OutputFormat } from "../contract/audio-format.ts";
-import type { PartFile } from "./part-file.ts";
 
 export interface Loudness {
   /**
@@ -19,14 +17,3 @@ export interface Loudness {
 
 /** The level of silence: below the smallest amplitude of 16-bit samples. */
 export const SILENT_DB = -100;
-
-/**
- * Measures the loudness of a part. Each format needs its own meter. Without a meter, the loudness of a format cannot be
- * measured.
- */
-export type LoudnessMeter = (
-  file: PartFile,
-  part: { durationSeconds: number; sampleRateHz: number },
-) => Promise<Loudness>;
-
-export type LoudnessMeters = Readonly<Partial<Record<OutputFormat, LoudnessMeter>>>;

@@ -75,40 +75,35 @@ export class PartsDifferError extends AudioError {
 /** Properties that must be equal in all parts, with readable names and values. */
 export type SharedProperties = Readonly<Record<string, string | number>>;
 
-/** Returns the most common set of properties. If several sets are equally common, returns the first of them. */
-function findMostCommon(all: readonly SharedProperties[]): SharedProperties | undefined {
-  const counts = new Map<string, { properties: SharedProperties; count: number }>();
-  for (const properties of all) {
-    const key = JSON.stringify(properties);
-    const propertiesCount = counts.get(key) ?? { properties, count: 0 };
-    propertiesCount.count += 1;
-    counts.set(key, propertiesCount);
-  }
-  return [...counts.values()].reduce<{ properties: SharedProperties; count: number } | undefined>(
-    (best, candidate) => (best === undefined || candidate.count > best.count ? candidate : best),
-    undefined,
-  )?.properties;
-}
-
 /**
  * Checks that all parts have equal properties.
  *
- * @param all the properties of each part, in order; the names are the same in every part
- * @throws PartsDifferError with each difference from the most common set of properties
+ * @param describe returns the properties of a part; the names are the same for every part
+ * @returns the first part
+ * @throws PartsDifferError with each difference from the most common set of properties, or from the first of several
+ *   sets that are equally common
  */
-export function assertSameProperties(all: readonly SharedProperties[]): void {
-  const commonProperties = findMostCommon(all) ?? {};
-  const commonPartIndex = all.indexOf(commonProperties);
+export function requireSameProperties<Part>(
+  parts: readonly Part[],
+  describe: (part: Part) => SharedProperties,
+): Part {
+  const all = parts.map(describe);
+  const groups = [...Map.groupBy(all, (properties) => JSON.stringify(properties)).values()];
+  const [common] = groups.toSorted((one, other) => other.length - one.length)[0] ?? [];
+  const [first] = parts;
+  if (first === undefined || common === undefined) throw new RangeError("there is no part to join");
+  const commonPartIndex = all.indexOf(common);
   const differences = all.flatMap((properties, partIndex) =>
     Object.entries(properties)
-      .filter(([property, value]) => value !== commonProperties[property])
+      .filter(([property, value]) => value !== common[property])
       .map(([property, value]) => ({
         partIndex,
         property,
         value: `${value}`,
-        commonValue: `${commonProperties[property]}`,
+        commonValue: `${common[property]}`,
         commonPartIndex,
       })),
   );
   if (differences.length > 0) throw new PartsDifferError(differences);
+  return first;
 }

@@ -7,54 +7,39 @@ import { DamagedPartError } from "./part-errors.ts";
 /** Maximum number of bytes that {@link PartFile.readBytes} returns at once. */
 export const WINDOW_BYTES = 256 * 1024;
 
-/** The parts of one join. They are opened one at a time, and share one buffer. */
-export class PartFiles {
-  readonly #format: OutputFormat;
-  readonly #paths: readonly string[];
-  readonly #signal: AbortSignal | undefined;
-  readonly #window = new Uint8Array(WINDOW_BYTES);
-
-  /** @param paths paths of the parts, in the order in which errors number them */
-  constructor(format: OutputFormat, paths: readonly string[], signal: AbortSignal | undefined) {
-    this.#format = format;
-    this.#paths = paths;
-    this.#signal = signal;
-  }
-
-  /**
-   * Opens each part in turn, passes it to `use`, and closes it.
-   *
-   * @returns the results of `use`, in the order of the parts
-   * @throws DamagedPartError if a part is not a regular file or cannot be read
-   */
-  async mapParts<T>(use: (file: PartFile, partIndex: number) => Promise<T>): Promise<T[]> {
-    const items: T[] = [];
-    for (const [partIndex, path] of this.#paths.entries()) {
-      this.#signal?.throwIfAborted();
-      items.push(await this.#with(partIndex, path, use));
-    }
-    return items;
-  }
-
-  async #with<T>(
-    partIndex: number,
-    path: string,
-    use: (file: PartFile, partIndex: number) => Promise<T>,
-  ): Promise<T> {
-    const context: PartContext = { partIndex, format: this.#format, signal: this.#signal };
+/**
+ * Opens each part in turn, passes it to `use`, and closes it. All parts share one window.
+ *
+ * @param parts in the order in which errors number them
+ * @returns the results of `use`, in the order of the parts
+ * @throws DamagedPartError if a part is not a regular file or cannot be read
+ * @throws the reason of the signal, if the signal is aborted
+ */
+export async function mapParts<Part extends { readonly path: string }, T>(
+  format: OutputFormat,
+  parts: readonly Part[],
+  signal: AbortSignal | undefined,
+  use: (file: PartFile, part: Part) => Promise<T>,
+): Promise<T[]> {
+  const window = Buffer.alloc(WINDOW_BYTES);
+  const results: T[] = [];
+  for (const [partIndex, part] of parts.entries()) {
+    signal?.throwIfAborted();
+    const context: PartContext = { partIndex, format, signal };
     // Open without blocking, because opening a named pipe would otherwise wait for a writer.
     const flags = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
-    const handle = await open(path, flags).catch((error: unknown) => {
+    const handle = await open(part.path, flags).catch((error: unknown) => {
       throw unreadableError(context, error);
     });
     try {
       const stats = await handle.stat();
-      if (!stats.isFile()) throw new DamagedPartError(partIndex, this.#format, "it is not a regular file");
-      return await use(new PartFile(context, handle, stats.size, this.#window), partIndex);
+      if (!stats.isFile()) throw new DamagedPartError(partIndex, format, "it is not a regular file");
+      results.push(await use(new PartFile(context, handle, stats.size, window), part));
     } finally {
       await handle.close();
     }
   }
+  return results;
 }
 
 interface PartContext {
@@ -68,15 +53,16 @@ export class PartFile {
   readonly sizeBytes: number;
   readonly #context: PartContext;
   readonly #handle: FileHandle;
-  readonly #buffer: Uint8Array;
+  /** The bytes of the file from `#start` to `#end`. */
+  readonly #window: Buffer;
   #start = 0;
   #end = 0;
 
-  constructor(context: PartContext, handle: FileHandle, sizeBytes: number, window: Uint8Array) {
+  constructor(context: PartContext, handle: FileHandle, sizeBytes: number, window: Buffer) {
     this.#context = context;
     this.#handle = handle;
     this.sizeBytes = sizeBytes;
-    this.#buffer = window;
+    this.#window = window;
   }
 
   /** Creates the error for damage of this part. */
@@ -84,26 +70,17 @@ export class PartFile {
     return new DamagedPartError(this.#context.partIndex, this.#context.format, why);
   }
 
-  /** Synchronous form of {@link readBytes}. Returns undefined if the bytes must first be read from the disk. */
-  getBufferedBytes(position: number, length: number): Uint8Array | undefined {
-    const end = Math.min(position + length, this.sizeBytes);
-    if (position < this.#start || end > this.#end) return undefined;
-    return this.#buffer.subarray(position - this.#start, Math.max(position, end) - this.#start);
-  }
-
   /**
    * Returns `length` bytes from `position`, or as many as the file has. The next call may overwrite them.
    *
    * @param length at most {@link WINDOW_BYTES}
    */
-  async readBytes(position: number, length: number): Promise<Uint8Array> {
-    if (position >= this.sizeBytes) return this.#buffer.subarray(0, 0);
-    const buffered = this.getBufferedBytes(position, length);
-    if (buffered !== undefined) return buffered;
-    await this.#fillFrom(position);
-    const filled = this.getBufferedBytes(position, length);
-    if (filled === undefined) throw this.damagedPartError("it became shorter while it was read");
-    return filled;
+  async readBytes(position: number, length: number): Promise<Buffer> {
+    const end = Math.min(position + length, this.sizeBytes);
+    if (position >= end) return Buffer.alloc(0);
+    if (position < this.#start || end > this.#end) await this.#fillFrom(position);
+    if (end > this.#end) throw this.damagedPartError("it became shorter while it was read");
+    return this.#window.subarray(position - this.#start, end - this.#start);
   }
 
   /** Moves the window so that it begins at `position`. */
@@ -111,11 +88,11 @@ export class PartFile {
     this.#context.signal?.throwIfAborted();
     this.#start = position;
     this.#end = position;
-    const wantedBytes = Math.min(this.#buffer.byteLength, this.sizeBytes - position);
+    const wantedBytes = Math.min(this.#window.byteLength, this.sizeBytes - position);
     while (this.#end < position + wantedBytes) {
       const offset = this.#end - position;
       const { bytesRead } = await this.#handle
-        .read(this.#buffer, offset, wantedBytes - offset, this.#end)
+        .read(this.#window, offset, wantedBytes - offset, this.#end)
         .catch((error: unknown) => {
           throw unreadableError(this.#context, error);
         });

@@ -7,8 +7,7 @@ import type { Ledger } from "../ledger/ledger.ts";
 import { type NarrationSnapshot, readTasksOf, type TasksByFingerprint } from "../ledger/narration-rows.ts";
 import type { NarrationProblem } from "./part-status.ts";
 import { getPartSpeed } from "./parts.ts";
-import type { Remark } from "./planning/remark.ts";
-import type { StoredPlan } from "./planning/stored-plan.ts";
+import type { Remark, StoredPlan } from "./planning/stored-plan.ts";
 import { buildLateRemarks, findOverruns, type TimedPart } from "./timeline/lateness.ts";
 
 /** Maximum number of late cues that are reported one by one. */

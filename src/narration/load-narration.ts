@@ -109,7 +109,7 @@ async function planSource(
   }
   const { narration: base, plan } = await loadNarrationById(deps, source.narrationId);
   if (source.kind === "chosen") {
-    const { keepChosenChapters } = await import("./planning/chosen-plan.ts");
+    const { keepChosenChapters } = await import("./planning/planned-chapters.ts");
     const change = (before: StoredPlan): StoredPlan => keepChosenChapters(before, source.chapters);
     return { ...changePlan(plan, change), base, fileName: null };
   }

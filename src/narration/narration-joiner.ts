@@ -335,7 +335,7 @@ async function measureLeads(
   signal: AbortSignal,
 ): Promise<readonly number[]> {
   if (sources.every(({ startSeconds }) => startSeconds === undefined)) return [];
-  const { findLeadingSilences } = await import("../audio/captions/leading-silence.ts");
+  const { findLeadingSilences } = await import("../audio/captions/silences.ts");
   return await findLeadingSilences(format, sources, signal);
 }
 

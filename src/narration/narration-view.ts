@@ -19,8 +19,7 @@ import { buildNarrationFiles, findReplaceable, isFileIntact, type NarrationFile 
 import { isWithService, listPartProblems, type NarrationProblem, type PartState } from "./part-status.ts";
 import { getPartSpeed } from "./parts.ts";
 import { type ChapterEstimate, estimateChapters, type PartEstimate } from "./planning/chapter-estimates.ts";
-import type { Remark } from "./planning/remark.ts";
-import type { StoredPlan } from "./planning/stored-plan.ts";
+import type { Remark, StoredPlan } from "./planning/stored-plan.ts";
 
 export type NarrationStatus = NarrationRow["status"];
 export type ShownPartStatus = "not_started" | "running" | "saved" | "failed";

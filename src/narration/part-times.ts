@@ -149,7 +149,7 @@ export class PartTimes {
     const known = this.#measured.get(key);
     if (known !== undefined) return known;
     const { joinAudio } = await import("../audio/join.ts");
-    const { findLeadingSilences } = await import("../audio/captions/leading-silence.ts");
+    const { findLeadingSilences } = await import("../audio/captions/silences.ts");
     const format = getPlanFormat(plan);
     const sources = parts.map(({ source: { startSeconds: _, ...source } }) => source);
     const timed = parts.slice(0, 1).filter(({ source }) => source.startSeconds !== undefined);

@@ -12,7 +12,7 @@ import { AccountLimits } from "./accounts/limit-windows.ts";
 import { type SandboxClock, systemClock } from "./clock.ts";
 import { Faults } from "./faults.ts";
 import { buildHttpApp } from "./http/app.ts";
-import type { RouteDeps } from "./http/query-route.ts";
+import type { RouteDeps } from "./http/routes.ts";
 import { SandboxUsageError } from "./sandbox-errors.ts";
 import { createSpeechEngine, type SpeechEngine } from "./speech/speech.ts";
 import { TaskProcessor } from "./tasks/task-processor.ts";

@@ -179,7 +179,7 @@ describeWithFfprobe("captions of mp3", () => {
       "The wind had turned to the north, and with it came the smell of snow.",
     ];
     const say = (prompt: string) =>
-      engine.speak(speechRequest({ prompt, outputFormat: "mp3", sampleRate: 24000 }));
+      engine.speak(speechRequest({ prompt, output_format: "mp3", sample_rate: 24000 }));
     const { bytes, audioSeconds } = await say(texts.join(" "));
     const sentences = texts.map((text) => ({ text, weight: text.length }));
     const cues = cuesIn(await captionsOf("mp3", bytes, sentences, audioSeconds));

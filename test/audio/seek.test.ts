@@ -4,7 +4,7 @@ import { closeSync, openSync, truncateSync, writeFileSync, writeSync } from "nod
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { joinAudio } from "../../src/audio/join.ts";
-import { buildWavHeaderAndTrailer } from "../../src/audio/raw/wav-header.ts";
+import { buildWavHeaderAndTrailer } from "../../src/audio/raw/wav-file.ts";
 import { describeWithFfprobe } from "../support/ffprobe.ts";
 import { scratchFolder } from "../support/scratch.ts";
 import { joined } from "./join-in-memory.ts";

@@ -33,7 +33,7 @@ const EDGE_SECONDS = 0.06;
 
 /** Speaks noise between two silences. Its length follows from the text, and its first sample can be found exactly. */
 const noises: SpeechEngine = {
-  speak: ({ prompt, outputFormat, sampleRate, speed }) => {
+  speak: ({ prompt, output_format: outputFormat, sample_rate: sampleRate, speed }) => {
     const length = Math.round((prompt.length * SECONDS_A_CHARACTER * sampleRate) / speed);
     const edge = EDGE_SECONDS * sampleRate;
     const samples = Float32Array.from({ length }, (_, index) =>

@@ -89,9 +89,9 @@ function speaksOnce(): SpeechEngine {
   };
   return {
     speak: async (request) => {
-      const { outputFormat, sampleRate } = request;
+      const { output_format: outputFormat, sample_rate: sampleRate } = request;
       expect(chooseEncoderRateHz(outputFormat, sampleRate)).toBe(sampleRate);
-      const { bytes } = await speakOnce({ ...request, outputFormat: "pcm" });
+      const { bytes } = await speakOnce({ ...request, output_format: "pcm" });
       const samples = Float32Array.from(await played(Buffer.from(bytes), "pcm"), (sample) => sample / 32_768);
       return await encode(samples, outputFormat, sampleRate);
     },

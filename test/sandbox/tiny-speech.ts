@@ -27,13 +27,13 @@ export class TinySpeech implements SpeechEngine {
 
   async speak(request: SpeechRequest): Promise<SpokenAudio> {
     this.requests.push(request);
-    const { prompt, outputFormat } = request;
+    const { prompt, output_format } = request;
     if (prompt.includes("[unspeakable]")) throw new UnspeakablePromptError();
     if (prompt.includes("[broken]")) throw new Error("the engine broke at /secret/path");
     if (prompt.includes("[hangs]")) await new Promise<void>((_, reject) => this.#hanging.push(reject));
     const seconds = /\[(-?[\d.]+|NaN)s\]/.exec(prompt)?.[1];
     const bytes = new Uint8Array(AUDIO_BYTES).map((_, index) => index % 251);
-    bytes.set(Buffer.from(HEADS[outputFormat], "latin1"));
+    bytes.set(Buffer.from(HEADS[output_format], "latin1"));
     return { bytes, audioSeconds: seconds === undefined ? 1.5 : Number(seconds) };
   }
 

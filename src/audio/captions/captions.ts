@@ -4,11 +4,8 @@
  */
 import type { OutputFormat } from "../../contract/audio-format.ts";
 import { roundToMilliseconds } from "../../contract/numbers.ts";
-import type { JoinedChapter, Span } from "../join-request.ts";
-import type { LoudnessMeters } from "../loudness.ts";
-import { measureMp3Loudness } from "../mp3/mp3-loudness.ts";
-import { type PartFile, PartFiles } from "../part-file.ts";
-import { measurePcmLoudness, measureWavLoudness } from "../raw/sample-loudness.ts";
+import { formatClockTime, type JoinedChapter, type Span } from "../join-request.ts";
+import { mapParts } from "../part-file.ts";
 import { measureCueWeight, splitIntoCueTexts } from "./cue-text.ts";
 import { timeSentences } from "./sentence-times.ts";
 import { findSilences, type Silence } from "./silences.ts";
@@ -39,36 +36,10 @@ export interface CaptionRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-/**
- * The functions that measure loudness, by format. There is none for Opus, because the silences of Opus could only be
- * guessed from the sizes of packets. An estimate from the lengths of the sentences is more exact.
- */
-export const LOUDNESS_METERS: LoudnessMeters = {
-  mp3: measureMp3Loudness,
-  wav: measureWavLoudness,
-  pcm: measurePcmLoudness,
-};
-
 const VTT_NOTE = `NOTE
 Each part of the audio begins and ends exactly where its captions do. Inside a part, a caption
 whose identifier has no "~" begins where a silence in the audio ends. One whose identifier ends in
 "~" begins at a time estimated from the length of its text.`;
-
-const MEASURED_SUFFIX = "";
-const ESTIMATED_SUFFIX = "~";
-
-/**
- * Formats milliseconds as hours, minutes and seconds.
- */
-function formatClockTime(milliseconds: number, decimalSeparator: "." | ","): string {
-  const pad = (value: number, digits = 2): string => `${Math.floor(value)}`.padStart(digits, "0");
-  const [hours, minutes, seconds] = [
-    milliseconds / 3_600_000,
-    (milliseconds / 60_000) % 60,
-    (milliseconds / 1000) % 60,
-  ];
-  return `${pad(hours)}:${pad(minutes)}:${pad(seconds)}${decimalSeparator}${pad(milliseconds % 1000, 3)}`;
-}
 
 const escapeMarkup = (line: string): string =>
   line.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
@@ -128,24 +99,21 @@ function toWholeMilliseconds(
 
 function renderVtt(cues: readonly Cue[]): string {
   const blocks = toWholeMilliseconds(cues).map(({ lines, speaker, startMs, endMs, isMeasured }, index) => {
-    const identifier = `${index + 1}${isMeasured ? MEASURED_SUFFIX : ESTIMATED_SUFFIX}`;
+    const identifier = `${index + 1}${isMeasured ? "" : "~"}`;
     // A WebVTT voice tag that spans the whole cue needs no closing tag.
     const voice = speaker === undefined ? "" : `<v ${escapeMarkup(speaker)}>`;
     const text = `${voice}${lines.map(escapeMarkup).join("\n")}`;
-    return [identifier, `${formatClockTime(startMs, ".")} --> ${formatClockTime(endMs, ".")}`, text].join(
-      "\n",
-    );
+    return [identifier, `${formatClockTime(startMs)} --> ${formatClockTime(endMs)}`, text].join("\n");
   });
   return ["WEBVTT", VTT_NOTE, ...blocks, ""].join("\n\n").replace(/\n+$/, "\n");
 }
 
 /** Renders SubRip. Omits speakers and notes, because SubRip has neither. */
 function renderSrt(cues: readonly Cue[]): string {
-  const blocks = toWholeMilliseconds(cues).map(({ lines, startMs, endMs }, index) =>
-    [`${index + 1}`, `${formatClockTime(startMs, ",")} --> ${formatClockTime(endMs, ",")}`, ...lines].join(
-      "\n",
-    ),
-  );
+  const blocks = toWholeMilliseconds(cues).map(({ lines, startMs, endMs }, index) => {
+    const times = `${formatClockTime(startMs)} --> ${formatClockTime(endMs)}`.replaceAll(".", ",");
+    return [`${index + 1}`, times, ...lines].join("\n");
+  });
   return `${blocks.join("\n\n")}\n`;
 }
 
@@ -167,23 +135,10 @@ export interface Captions {
  */
 export async function makeCaptions(request: CaptionRequest): Promise<Captions> {
   const { format, parts, signal } = request;
-  const measureLoudness = LOUDNESS_METERS[format];
-  const silencesIn = async (file: PartFile, index: number): Promise<Silence[]> => {
-    const part = parts[index];
-    if (measureLoudness === undefined || part === undefined || part.sentences.length < 2) return [];
-    return findSilences(await measureLoudness(file, part));
-  };
-  const files = new PartFiles(
-    format,
-    parts.map(({ path }) => path),
-    signal,
+  const cues = await mapParts(format, parts, signal, async (file, part) =>
+    cutIntoCues(part, part.sentences.length < 2 ? [] : await findSilences(format, file, part)),
   );
-  const cues: Cue[] = [];
-  await files.mapParts(async (file, index) => {
-    const part = parts[index];
-    if (part !== undefined) cues.push(...cutIntoCues(part, await silencesIn(file, index)));
-  });
-  return { vtt: renderVtt(cues), srt: renderSrt(cues) };
+  return { vtt: renderVtt(cues.flat()), srt: renderSrt(cues.flat()) };
 }
 
 /** Returns the content of a `.chapters.json` file. Its times are in seconds. */

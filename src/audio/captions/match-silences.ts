@@ -31,12 +31,10 @@ interface Step {
   readonly previous: Step | undefined;
 }
 
-const selectLongestSilences = (silences: readonly Silence[], count: number): Silence[] =>
-  [...silences]
-    .sort((one, other) => other.endSeconds - other.startSeconds - (one.endSeconds - one.startSeconds))
-    .slice(0, count);
-
 const measureSilence = ({ startSeconds, endSeconds }: Silence): number => endSeconds - startSeconds;
+
+const selectLongestSilences = (silences: readonly Silence[], count: number): Silence[] =>
+  [...silences].sort((one, other) => measureSilence(other) - measureSilence(one)).slice(0, count);
 
 /**
  * Returns the cost of the speech between two matched edges. The cost grows with the difference between the actual and

@@ -13,7 +13,7 @@ import { type ByteRange, findAudioRange } from "./tags.ts";
 export interface Frame {
   readonly header: FrameHeader;
   /** The whole frame. The next batch overwrites this buffer. */
-  readonly bytes: Uint8Array;
+  readonly bytes: Buffer;
   /** True if the frame does not directly follow another frame. The decoder then has no data of earlier frames. */
   readonly followsGap: boolean;
 }
@@ -38,7 +38,7 @@ class FrameScanner {
    * @param isLast whether the sound ends with this window
    * @returns the frames, and how many bytes of the window were consumed
    */
-  scanWindow(window: Uint8Array, isLast: boolean): { readonly frames: Frame[]; readonly doneBytes: number } {
+  scanWindow(window: Buffer, isLast: boolean): { readonly frames: Frame[]; readonly doneBytes: number } {
     const frames: Frame[] = [];
     let offset = 0;
     // The window must contain the whole frame and the next header, because the next header confirms the frame.

@@ -1,6 +1,5 @@
 /** Writes the tag at the beginning of an mp3 file: text tags and chapters (ID3v2.3.0 and its chapter addendum). */
-import type { JoinedChapter } from "../join-request.ts";
-import { buildTextTags, type TextTags } from "../join-request.ts";
+import { buildTextTags, type JoinedChapter, type TextTags } from "../join-request.ts";
 
 const TAG_HEADER_BYTES = 10;
 /** Maximum number of entries in a table of contents. The table states this number in one byte. */
@@ -20,19 +19,20 @@ function encodeUint32(value: number): Buffer {
 const encodeMilliseconds = (seconds: number): Buffer =>
   encodeUint32(Math.min(Math.round(seconds * 1000), 0xffffffff));
 
-const buildFrame = (id: string, content: Buffer): Buffer =>
+/** Builds a frame of a tag. In version 4, its content has less than 128 bytes, because both versions write those alike. */
+export const buildTagFrame = (id: string, content: Buffer): Buffer =>
   Buffer.concat([Buffer.from(id), encodeUint32(content.byteLength), Buffer.alloc(2), content]);
 
 /** Builds a frame of text in little-endian UTF-16 with a byte order mark. All players read this encoding. */
 const buildTextFrame = (id: string, text: string): Buffer =>
-  buildFrame(id, Buffer.concat([Buffer.of(UTF_16, 0xff, 0xfe), Buffer.from(text, "utf16le")]));
+  buildTagFrame(id, Buffer.concat([Buffer.of(UTF_16, 0xff, 0xfe), Buffer.from(text, "utf16le")]));
 
 const buildChapterId = (index: number): Buffer => Buffer.from(`chp${index}\0`);
 
 function buildChapterFrame({ title, startSeconds, endSeconds }: JoinedChapter, index: number): Buffer {
   const times = [encodeMilliseconds(startSeconds), encodeMilliseconds(endSeconds)];
   const offsets = [encodeUint32(NO_OFFSET), encodeUint32(NO_OFFSET)];
-  return buildFrame(
+  return buildTagFrame(
     "CHAP",
     Buffer.concat([buildChapterId(index), ...times, ...offsets, buildTextFrame("TIT2", title)]),
   );
@@ -49,7 +49,7 @@ function buildContentsFrames(names: readonly Buffer[], level = 0): Buffer[] {
     const flags = isTop ? IS_TOP_LEVEL | IS_ORDERED : IS_ORDERED;
     return {
       name,
-      bytes: buildFrame("CTOC", Buffer.concat([name, Buffer.of(flags, entries.length), ...entries])),
+      bytes: buildTagFrame("CTOC", Buffer.concat([name, Buffer.of(flags, entries.length), ...entries])),
     };
   });
   const here = tables.map(({ bytes }) => bytes);
@@ -64,16 +64,21 @@ function buildContentsFrames(names: readonly Buffer[], level = 0): Buffer[] {
 const FRAME_IDS = { title: "TIT2", author: "TPE1", album: "TALB", track: "TRCK" };
 
 /** Builds the tag. Returns no bytes if there is nothing to write. */
-export function buildId3Tag(tags: TextTags, chapters: readonly JoinedChapter[]): Uint8Array {
+export function buildId3Tag(tags: TextTags, chapters: readonly JoinedChapter[]): Buffer {
   const frames = [
     ...buildTextTags(tags, FRAME_IDS).map(([id, text]) => buildTextFrame(id, text)),
     ...(chapters.length === 0 ? [] : buildContentsFrames(chapters.map((_, index) => buildChapterId(index)))),
     ...chapters.map(buildChapterFrame),
   ];
-  if (frames.length === 0) return new Uint8Array(0);
+  return frames.length === 0 ? Buffer.alloc(0) : wrapInTag(3, frames);
+}
+
+/** Builds a tag of ID3v2.3 or 2.4 from its frames. */
+export function wrapInTag(version: 3 | 4, frames: readonly Buffer[]): Buffer {
   const content = Buffer.concat(frames);
   const header = Buffer.alloc(TAG_HEADER_BYTES);
-  header.write("ID3\x03", "latin1");
+  header.write("ID3");
+  header[3] = version;
   // Write seven bits per byte, so that no player mistakes the size for a frame header.
   for (let byte = 0; byte < 4; byte += 1) header[9 - byte] = (content.byteLength >> (7 * byte)) & 0x7f;
   return Buffer.concat([header, content]);

@@ -31,25 +31,22 @@ export interface InfoFrame {
   readonly encoderPadding: EncoderPadding | undefined;
 }
 
-const readTextAt = (bytes: Uint8Array, offset: number, length: number): string =>
-  String.fromCharCode(...bytes.subarray(offset, offset + length));
-
-function parseTag(bytes: Uint8Array, offset: number): InfoFrame {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+function parseTag(bytes: Buffer, offset: number): InfoFrame {
   if (offset + 12 > bytes.byteLength) return { frameCount: undefined, encoderPadding: undefined };
-  const flags = view.getUint32(offset + 4);
+  const flags = bytes.readUInt32BE(offset + 4);
   const has = (flag: number): boolean => (flags & flag) !== 0;
-  const frames = has(FRAME_COUNT) ? view.getUint32(offset + 8) : undefined;
+  const frameCount = has(FRAME_COUNT) ? bytes.readUInt32BE(offset + 8) : undefined;
   const fields = [has(FRAME_COUNT), has(BYTE_COUNT), has(QUALITY)].filter(Boolean).length;
   const encoder = offset + 8 + 4 * fields + (has(SEEK_TABLE) ? SEEK_TABLE_ENTRIES : 0);
   const packed = encoder + DELAY_OFFSET;
-  if (packed + 3 > bytes.byteLength || !ENCODER_NAME.test(readTextAt(bytes, encoder, 4))) {
-    return { frameCount: frames, encoderPadding: undefined };
+  if (packed + 3 > bytes.byteLength || !ENCODER_NAME.test(bytes.toString("latin1", encoder, encoder + 4))) {
+    return { frameCount, encoderPadding: undefined };
   }
-  const delay = view.getUint16(packed) >> 4;
-  const padding = view.getUint16(packed + 1) & 0xfff;
+  // The delay and the padding have 12 bits each.
+  const delay = bytes.readUInt16BE(packed) >> 4;
+  const padding = bytes.readUInt16BE(packed + 1) & 0xfff;
   return {
-    frameCount: frames,
+    frameCount,
     encoderPadding: {
       leadingSamples: delay + DECODER_DELAY_SAMPLES,
       trailingSamples: Math.max(0, padding - DECODER_DELAY_SAMPLES),
@@ -61,47 +58,38 @@ function parseTag(bytes: Uint8Array, offset: number): InfoFrame {
 export function parseInfoFrame({ header, bytes }: Frame): InfoFrame | undefined {
   // Look for the tag at two offsets, because only some programs move the tag if the frame has a checksum.
   for (const offset of [HEADER_BYTES + header.sideBytes, header.sideOffset + header.sideBytes]) {
-    if (/^(?:Xing|Info)$/.test(readTextAt(bytes, offset, 4))) return parseTag(bytes, offset);
+    if (/^(?:Xing|Info)$/.test(bytes.toString("latin1", offset, offset + 4))) return parseTag(bytes, offset);
   }
-  return readTextAt(bytes, VBRI_OFFSET, 4) === "VBRI"
+  return bytes.toString("latin1", VBRI_OFFSET, VBRI_OFFSET + 4) === "VBRI"
     ? { frameCount: undefined, encoderPadding: undefined }
     : undefined;
 }
 
-/** Copies a header, but with the given bitrate, no checksum and no padding byte. */
-function buildPlainHeader(templateHeader: Uint8Array, bitrateIndex: number): Uint8Array {
-  const header = Uint8Array.from(templateHeader.subarray(0, HEADER_BYTES));
-  header[1] = (header[1] ?? 0) | 0x01;
-  header[2] = ((header[2] ?? 0) & 0x0d) | (bitrateIndex << 4);
-  return header;
-}
-
+/** Builds a frame of zeros. Its header is like `templateHeader`, but with no checksum and no padding byte. */
 function buildEmptyFrame(
   templateHeader: Uint8Array,
   bitrateIndex: number,
-): { bytes: Uint8Array; header: FrameHeader } {
-  const head = buildPlainHeader(templateHeader, bitrateIndex);
-  const header = parseFrameHeaderAt(head, 0);
+): { frame: Buffer; header: FrameHeader } {
+  const headerBytes = Buffer.from(templateHeader.subarray(0, HEADER_BYTES));
+  headerBytes[1] = (headerBytes[1] ?? 0) | 0x01;
+  headerBytes[2] = ((headerBytes[2] ?? 0) & 0x0d) | (bitrateIndex << 4);
+  const header = parseFrameHeaderAt(headerBytes, 0);
   if (header === null) throw new RangeError("there is no valid header to copy");
-  const bytes = new Uint8Array(header.frameBytes);
-  bytes.set(head, 0);
-  return { bytes, header };
+  return { frame: Buffer.concat([headerBytes], header.frameBytes), header };
 }
 
 /**
  * Builds a silent frame. All bits of its side information are 0, so the frame has no sound and uses no bits of earlier
  * frames.
  *
- * @param templateHeader the header bytes of a neighbouring frame
+ * @param neighbour a neighbouring frame, whose format the silent frame has
  */
-export function buildSilentFrame(templateHeader: Uint8Array): Uint8Array {
-  const header = parseFrameHeaderAt(templateHeader, 0);
-  return buildEmptyFrame(templateHeader, header?.bitrateIndex ?? 1).bytes;
-}
+export const buildSilentFrame = ({ header, bytes }: Frame): Buffer =>
+  buildEmptyFrame(bytes, header.bitrateIndex).frame;
 
 export interface InfoFrameFields {
-  /** The header bytes of the first frame of sound. */
-  readonly templateHeader: Uint8Array;
+  /** A silent frame of the stream, whose header the information frame copies. */
+  readonly silentFrame: Uint8Array;
   /** True if all frames have the same bitrate. */
   readonly isConstant: boolean;
   readonly frameCount: number;
@@ -111,36 +99,32 @@ export interface InfoFrameFields {
   readonly bytesBefore: (hundredth: number) => number;
 }
 
+/** Builds a frame with room for the tag, by raising the bitrate. */
+function buildFrameWithRoom(silentFrame: Uint8Array): { frame: Buffer; tag: number } {
+  for (let index = parseFrameHeaderAt(silentFrame, 0)?.bitrateIndex ?? 1; ; index += 1) {
+    const { frame, header } = buildEmptyFrame(silentFrame, index);
+    const tag = header.sideOffset + header.sideBytes;
+    if (tag + TAG_BYTES + 4 <= frame.byteLength || index === MAX_BITRATE_INDEX) return { frame, tag };
+  }
+}
+
 /**
  * Builds the information frame, which is the first frame of the file. The frame states no delay and no padding. If the
  * frame stated them, players would show different times, because only some players skip the stated samples.
  */
-export function buildInfoFrame(information: InfoFrameFields): Uint8Array {
-  const { templateHeader, isConstant, frameCount: frames, audioBytes, bytesBefore } = information;
-  let frame = buildSilentFrame(templateHeader);
-  let tag = 0;
-  // Raise the bitrate until the frame has room for the tag.
-  for (
-    let index = parseFrameHeaderAt(templateHeader, 0)?.bitrateIndex ?? 1;
-    index <= MAX_BITRATE_INDEX;
-    index += 1
-  ) {
-    const { bytes, header } = buildEmptyFrame(templateHeader, index);
-    frame = bytes;
-    tag = header.sideOffset + header.sideBytes;
-    if (tag + TAG_BYTES + 4 <= bytes.byteLength) break;
-  }
-  const view = new DataView(frame.buffer);
+export function buildInfoFrame(fields: InfoFrameFields): Buffer {
+  const { silentFrame, isConstant, frameCount, audioBytes, bytesBefore } = fields;
+  const { frame, tag } = buildFrameWithRoom(silentFrame);
   const fileBytes = frame.byteLength + audioBytes;
-  frame.set(new TextEncoder().encode(isConstant ? "Info" : "Xing"), tag);
-  view.setUint32(tag + 4, FRAME_COUNT | BYTE_COUNT | SEEK_TABLE);
-  view.setUint32(tag + 8, frames);
+  frame.write(isConstant ? "Info" : "Xing", tag);
+  frame.writeUInt32BE(FRAME_COUNT | BYTE_COUNT | SEEK_TABLE, tag + 4);
+  frame.writeUInt32BE(frameCount, tag + 8);
   // The field holds at most 4 GiB (a week of speech). State this maximum for a larger file, because a number that wraps
   // around could be far too small.
-  view.setUint32(tag + 12, Math.min(fileBytes, 0xffffffff));
+  frame.writeUInt32BE(Math.min(fileBytes, 0xffffffff), tag + 12);
   for (let entry = 0; entry < SEEK_TABLE_ENTRIES; entry += 1) {
     const share = (frame.byteLength + bytesBefore(entry)) / fileBytes;
-    view.setUint8(tag + 16 + entry, Math.min(255, entry === 0 ? 0 : Math.floor(256 * share)));
+    frame[tag + 16 + entry] = Math.min(255, entry === 0 ? 0 : Math.floor(256 * share));
   }
   return frame;
 }

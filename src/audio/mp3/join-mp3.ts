@@ -1,11 +1,17 @@
 /** Joins mp3 parts frame by frame. */
 
 import { BufferedWriter } from "../buffered-writer.ts";
-import { computeChapterSpans, type JoinedAudio, type JoinRequest, type Span } from "../join-request.ts";
-import { assertSameProperties } from "../part-errors.ts";
-import { type PartFile, PartFiles } from "../part-file.ts";
+import {
+  computeChapterSpans,
+  type JoinedAudio,
+  type JoinPart,
+  type JoinRequest,
+  type Span,
+} from "../join-request.ts";
+import { requireSameProperties } from "../part-errors.ts";
+import { mapParts, type PartFile } from "../part-file.ts";
 import { buildId3Tag } from "./id3.ts";
-import { buildInfoFrame, buildSilentFrame } from "./info-frame.ts";
+import { buildInfoFrame } from "./info-frame.ts";
 import { type Mp3Part, readMp3, readSoundFrames } from "./read-mp3.ts";
 import { Reservoir } from "./reservoir.ts";
 
@@ -16,13 +22,15 @@ import { Reservoir } from "./reservoir.ts";
  */
 const FADING_SAMPLES = 2 * 576;
 
-interface PlacedPart {
-  readonly part: Mp3Part;
+type MeasuredPart = JoinPart & Mp3Part;
+
+interface PlacedPart extends MeasuredPart {
   /** Number of frames that precede this part in the joined file. */
   readonly firstFrame: number;
-  readonly silentFrames: number;
   /** Number of bytes of audio that precede this part in the joined file. */
   readonly firstByte: number;
+  /** Number of silent frames after this part. */
+  readonly silentFrames: number;
 }
 
 /** Counts the silent frames to insert so that a part's sound begins at a given time. */
@@ -44,48 +52,47 @@ export function countSilentFramesAfter(
 }
 
 function placeParts(
-  parts: readonly Mp3Part[],
-  request: JoinRequest,
-): { placedParts: PlacedPart[]; frameCount: number; byteCount: number; framesBefore: number } {
-  const [first] = parts;
-  const framesBefore =
-    first === undefined ? 0 : countSilentFramesUntil(first, 0, request.parts[0]?.startSeconds ?? 0);
+  parts: readonly MeasuredPart[],
+  first: MeasuredPart,
+): { placedParts: PlacedPart[]; frameCount: number; audioBytes: number; framesBefore: number } {
+  const framesBefore = countSilentFramesUntil(first, 0, first.startSeconds ?? 0);
   let frameCount = framesBefore;
-  let byteCount = first === undefined ? 0 : framesBefore * buildSilentFrame(first.headerBytes).byteLength;
+  let audioBytes = framesBefore * first.silentFrame.byteLength;
   const placedParts = parts.map((part, index): PlacedPart => {
-    const pauseSeconds = request.parts[index]?.pauseAfterSeconds ?? 0;
     const next = parts[index + 1];
-    const pauseFrameCount = countSilentFramesAfter(part, next, pauseSeconds);
-    const framesThroughPause = frameCount + part.frameCount + pauseFrameCount;
-    const start = request.parts[index + 1]?.startSeconds ?? 0;
+    const pauseFrames = countSilentFramesAfter(part, next, part.pauseAfterSeconds);
+    const framesThroughPause = frameCount + part.frameCount + pauseFrames;
     const silentFrames =
-      pauseFrameCount + (next === undefined ? 0 : countSilentFramesUntil(next, framesThroughPause, start));
-    const placed = { part, firstFrame: frameCount, firstByte: byteCount, silentFrames };
+      pauseFrames +
+      (next === undefined ? 0 : countSilentFramesUntil(next, framesThroughPause, next.startSeconds ?? 0));
+    const placed = { ...part, firstFrame: frameCount, firstByte: audioBytes, silentFrames };
     frameCount += part.frameCount + silentFrames;
-    byteCount += part.audioBytes + silentFrames * buildSilentFrame(part.headerBytes).byteLength;
+    audioBytes += part.audioBytes + silentFrames * part.silentFrame.byteLength;
     return placed;
   });
-  return { placedParts, frameCount, byteCount, framesBefore };
+  return { placedParts, frameCount, audioBytes, framesBefore };
 }
 
-function computeSpan({ part, firstFrame }: PlacedPart): Span {
-  const { samplesPerFrame, sampleRateHz } = part.header;
-  const { leadingSamples, trailingSamples } = part.edges;
+function computeSpan({ header, edges, firstFrame, frameCount }: PlacedPart): Span {
+  const { samplesPerFrame, sampleRateHz } = header;
   return {
-    startSeconds: (firstFrame * samplesPerFrame + leadingSamples) / sampleRateHz,
-    endSeconds: ((firstFrame + part.frameCount) * samplesPerFrame - trailingSamples) / sampleRateHz,
+    startSeconds: (firstFrame * samplesPerFrame + edges.leadingSamples) / sampleRateHz,
+    endSeconds: ((firstFrame + frameCount) * samplesPerFrame - edges.trailingSamples) / sampleRateHz,
   };
 }
 
 /** Estimates how many bytes of audio lie before a frame of the joined file. */
 function countBytesBefore(first: Mp3Part, placedParts: readonly PlacedPart[], frame: number): number {
-  const placedPart = placedParts.findLast(({ firstFrame }) => firstFrame <= frame);
-  if (placedPart === undefined) return frame * buildSilentFrame(first.headerBytes).byteLength;
-  const { part, firstFrame, firstByte } = placedPart;
-  const framesInPart = Math.min(frame - firstFrame, part.frameCount);
-  const silent = frame - firstFrame - framesInPart;
+  const part = placedParts.findLast(({ firstFrame }) => firstFrame <= frame);
+  if (part === undefined) return frame * first.silentFrame.byteLength;
+  const framesInPart = Math.min(frame - part.firstFrame, part.frameCount);
+  const silentFrames = frame - part.firstFrame - framesInPart;
   const ownBytes = part.framePositions.estimateBytesBefore(framesInPart, part.frameCount, part.audioBytes);
-  return firstByte + ownBytes + silent * buildSilentFrame(part.headerBytes).byteLength;
+  return part.firstByte + ownBytes + silentFrames * part.silentFrame.byteLength;
+}
+
+async function putSilence(output: BufferedWriter, { silentFrame }: Mp3Part, count: number): Promise<void> {
+  for (let frame = 0; frame < count; frame += 1) await output.put(silentFrame);
 }
 
 async function copySound(file: PartFile, part: Mp3Part, output: BufferedWriter): Promise<void> {
@@ -95,7 +102,7 @@ async function copySound(file: PartFile, part: Mp3Part, output: BufferedWriter):
   for await (const batch of readSoundFrames(file)) {
     for (const frame of batch) {
       reservoir.silenceIfUndecodable(frame);
-      if (!output.tryBuffer(frame.bytes)) await output.put(frame.bytes);
+      await output.put(frame.bytes);
       audioBytes += frame.bytes.byteLength;
     }
     frameCount += batch.length;
@@ -115,46 +122,38 @@ async function copySound(file: PartFile, part: Mp3Part, output: BufferedWriter):
  * @throws the reason of the signal, and any error of `write`
  */
 export async function joinMp3(request: JoinRequest): Promise<JoinedAudio> {
-  const files = new PartFiles(
-    "mp3",
-    request.parts.map(({ path }) => path),
-    request.signal,
-  );
-  const parts = await files.mapParts(readMp3);
-  assertSameProperties(
-    parts.map(({ header }) => ({
-      "MPEG version": header.version,
-      "sample rate": header.sampleRateHz,
-      channels: header.channels,
-    })),
-  );
-  const [first] = parts;
-  if (first === undefined) throw new RangeError("there is no part to join");
-  const { placedParts, frameCount, byteCount, framesBefore } = placeParts(parts, request);
+  const { signal } = request;
+  const parts = await mapParts("mp3", request.parts, signal, async (file, part) => ({
+    ...part,
+    ...(await readMp3(file)),
+  }));
+  const first = requireSameProperties(parts, ({ header }) => ({
+    "MPEG version": header.version,
+    "sample rate": header.sampleRateHz,
+    channels: header.channels,
+  }));
+  const { placedParts, frameCount, audioBytes, framesBefore } = placeParts(parts, first);
   const spans = placedParts.map(computeSpan);
   const durationSeconds = (frameCount * first.header.samplesPerFrame) / first.header.sampleRateHz;
   const chapters = computeChapterSpans(request.chapters, spans, durationSeconds);
   const information = buildInfoFrame({
-    templateHeader: first.headerBytes,
+    silentFrame: first.silentFrame,
     isConstant: parts.every(
       ({ isConstant, header }) => isConstant && header.bitrateIndex === first.header.bitrateIndex,
     ),
     frameCount,
-    audioBytes: byteCount,
+    audioBytes,
     bytesBefore: (hundredth) =>
       countBytesBefore(first, placedParts, Math.floor((hundredth * frameCount) / 100)),
   });
 
-  const output = new BufferedWriter(request.write, request.signal);
+  const output = new BufferedWriter(request.write, signal);
   await output.put(buildId3Tag(request, chapters));
   await output.put(information);
-  for (let count = 0; count < framesBefore; count += 1) await output.put(buildSilentFrame(first.headerBytes));
-  await files.mapParts(async (file, index) => {
-    const placed = placedParts[index];
-    if (placed === undefined) throw file.damagedPartError("it was not measured before");
-    await copySound(file, placed.part, output);
-    const silence = buildSilentFrame(placed.part.headerBytes);
-    for (let count = 0; count < placed.silentFrames; count += 1) await output.put(silence);
+  await putSilence(output, first, framesBefore);
+  await mapParts("mp3", placedParts, signal, async (file, part) => {
+    await copySound(file, part, output);
+    await putSilence(output, part, part.silentFrames);
   });
   await output.flush();
   return { durationSeconds, sizeBytes: output.sizeBytes, parts: spans, chapters };

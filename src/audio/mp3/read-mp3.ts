@@ -1,13 +1,13 @@
 /** Makes the first pass over an mp3 part: finds its format, its length and the byte positions of its frames. */
 import type { PartFile } from "../part-file.ts";
-import { type FrameHeader, HEADER_BYTES } from "./frame-header.ts";
+import type { FrameHeader } from "./frame-header.ts";
 import { type Frame, readFrames } from "./frames.ts";
-import { type EncoderPadding, type InfoFrame, parseInfoFrame } from "./info-frame.ts";
+import { buildSilentFrame, type EncoderPadding, type InfoFrame, parseInfoFrame } from "./info-frame.ts";
 
 export interface Mp3Part {
   readonly header: FrameHeader;
-  /** The header bytes of the part's first frame. */
-  readonly headerBytes: Uint8Array;
+  /** A silent frame of the same format as the part's first frame. */
+  readonly silentFrame: Uint8Array;
   /** True if all frames of the part have the same bitrate. */
   readonly isConstant: boolean;
   /** Number of frames of sound, at least one. */
@@ -63,7 +63,7 @@ function deriveEdgeSilence(
  */
 export async function readMp3(file: PartFile): Promise<Mp3Part> {
   let information: InfoFrame | undefined;
-  let first: { header: FrameHeader; headerBytes: Uint8Array } | undefined;
+  let first: Pick<Mp3Part, "header" | "silentFrame"> | undefined;
   let isConstant = true;
   let frames = 0;
   let audioBytes = 0;
@@ -72,8 +72,9 @@ export async function readMp3(file: PartFile): Promise<Mp3Part> {
     information = frame;
   });
   for await (const batch of sound) {
-    for (const { header, bytes } of batch) {
-      first ??= { header, headerBytes: bytes.slice(0, HEADER_BYTES) };
+    for (const frame of batch) {
+      const { header } = frame;
+      first ??= { header, silentFrame: buildSilentFrame(frame) };
       isConstant &&= header.bitrateIndex === first.header.bitrateIndex;
       framePositions.record(frames, audioBytes);
       frames += 1;

@@ -8,7 +8,7 @@
  */
 import { HEADER_BYTES } from "./frame-header.ts";
 import type { Frame } from "./frames.ts";
-import { isBroken, parseMainDataBegin } from "./side-information.ts";
+import { parseGranules, parseMainDataBegin } from "./side-information.ts";
 
 /**
  * Maximum number of bytes that a frame can point back. The field for this number has 9 bits in MPEG-1, and 8 bits in
@@ -46,7 +46,9 @@ export class Reservoir {
   silenceIfUndecodable(frame: Frame): void {
     const { header } = frame;
     if (frame.followsGap) this.#bytesSeen = 0;
-    if (parseMainDataBegin(frame) > this.#bytesSeen || isBroken(frame)) silenceFrame(frame);
+    const isUndecodable =
+      parseMainDataBegin(frame) > this.#bytesSeen || parseGranules(frame).some(({ isBroken }) => isBroken);
+    if (isUndecodable) silenceFrame(frame);
     const ownBytes = header.frameBytes - header.sideOffset - header.sideBytes;
     const max = header.version === "1" ? MAX_BACK_BYTES.mpeg1 : MAX_BACK_BYTES.mpeg2;
     this.#bytesSeen = Math.min(this.#bytesSeen + ownBytes, max);

@@ -14,6 +14,8 @@ export interface GranuleChannel {
   readonly part23Length: number;
   readonly bigValues: number;
   readonly gain: number;
+  /** Whether a value is one that the standard forbids. Decoders refuse such a frame. */
+  readonly isBroken: boolean;
 }
 
 /** Reads a number of up to 16 bits that begins at the bit position `bit`. */
@@ -31,10 +33,6 @@ export function parseMainDataBegin({ header, bytes }: Frame): number {
   return readBits(bytes, header.sideOffset * 8, header.version === "1" ? 9 : 8);
 }
 
-/** Returns the number of granules in a frame, multiplied by the number of channels. */
-const countGranuleChannels = ({ samplesPerFrame, channels }: FrameHeader): number =>
-  (samplesPerFrame / 576) * channels;
-
 /**
  * Returns the bit at which the fields of one channel of one granule begin. In a stereo frame, `index` 0 and 1 are the
  * channels of the first granule. 2 and 3 are the channels of the second granule.
@@ -46,24 +44,18 @@ function getGranuleChannelBit({ version, channels, sideOffset }: FrameHeader, in
 
 /** Reads the side information of a frame, granule by granule and channel by channel. */
 export function parseGranules({ header, bytes }: Frame): GranuleChannel[] {
-  return Array.from({ length: countGranuleChannels(header) }, (_, index) => {
+  const granules = header.samplesPerFrame / 576;
+  return Array.from({ length: granules * header.channels }, (_, index) => {
     const bit = getGranuleChannelBit(header, index);
+    const bigValues = readBits(bytes, bit + BIG_VALUES.bit, BIG_VALUES.bits);
+    const switchBit = bit + (header.version === "1" ? 33 : 38);
+    const isSwitched = readBits(bytes, switchBit, 1) === 1;
     return {
       part23Length: readBits(bytes, bit, BIG_VALUES.bit),
-      bigValues: readBits(bytes, bit + BIG_VALUES.bit, BIG_VALUES.bits),
+      bigValues,
       gain: readBits(bytes, bit + GLOBAL_GAIN.bit, GLOBAL_GAIN.bits),
+      isBroken:
+        bigValues > MAX_BIG_VALUES || (isSwitched && readBits(bytes, switchBit + 1, BLOCK_TYPE_BITS) === 0),
     };
   });
-}
-
-/** Returns whether the frame has a value that the standard forbids. Decoders refuse such a frame. */
-export function isBroken({ header, bytes }: Frame): boolean {
-  const switchBit = header.version === "1" ? 33 : 38;
-  for (let index = 0; index < countGranuleChannels(header); index += 1) {
-    const bit = getGranuleChannelBit(header, index);
-    if (readBits(bytes, bit + BIG_VALUES.bit, BIG_VALUES.bits) > MAX_BIG_VALUES) return true;
-    const isSwitched = readBits(bytes, bit + switchBit, 1) === 1;
-    if (isSwitched && readBits(bytes, bit + switchBit + 1, BLOCK_TYPE_BITS) === 0) return true;
-  }
-  return false;
 }

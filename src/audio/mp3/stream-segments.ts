@@ -1,7 +1,7 @@
 /** Cuts mp3 parts into segments of one stream, as players of HLS read it (RFC 8216, section 3.4, Packed Audio). */
-import { PartFiles } from "../part-file.ts";
+import { mapParts } from "../part-file.ts";
 import { canShareStream } from "./frame-header.ts";
-import { buildSilentFrame } from "./info-frame.ts";
+import { buildTagFrame, wrapInTag } from "./id3.ts";
 import { countSilentFramesAfter, countSilentFramesUntil } from "./join-mp3.ts";
 import { readMp3, readSoundFrames } from "./read-mp3.ts";
 import { Reservoir } from "./reservoir.ts";
@@ -30,17 +30,9 @@ export interface StreamPart {
 
 /** Builds the tag with the time of a segment's first sample. Every segment begins with one. */
 function buildTimestampTag(seconds: number): Buffer {
-  const content = Buffer.concat([Buffer.from(TIMESTAMP_OWNER), Buffer.alloc(8)]);
-  content.writeBigUInt64BE(
-    BigInt(Math.round(seconds * TIMESTAMP_HERTZ)) & 0x1ffffffffn,
-    content.byteLength - 8,
-  );
-  const frame = Buffer.concat([Buffer.from("PRIV"), Buffer.alloc(6), content]);
-  frame.writeUInt32BE(content.byteLength, 4);
-  const header = Buffer.from("ID3\x04\0\0\0\0\0\0", "latin1");
-  // The size fits the last byte, which has seven bits.
-  header[9] = frame.byteLength;
-  return Buffer.concat([header, frame]);
+  const time = Buffer.alloc(8);
+  time.writeBigUInt64BE(BigInt(Math.round(seconds * TIMESTAMP_HERTZ)) & 0x1ffffffffn);
+  return wrapInTag(4, [buildTagFrame("PRIV", Buffer.concat([Buffer.from(TIMESTAMP_OWNER), time]))]);
 }
 
 /**
@@ -50,8 +42,8 @@ function buildTimestampTag(seconds: number): Buffer {
  * @throws DamagedPartError if a part cannot be read as mp3
  */
 export async function cutStreamSegments(part: StreamPart, signal: AbortSignal): Promise<StreamSegment[]> {
-  const paths = [...(part.previousPath === null ? [] : [part.previousPath]), part.path];
-  const measured = await new PartFiles("mp3", paths, signal).mapParts(readMp3);
+  const parts = [...(part.previousPath === null ? [] : [{ path: part.previousPath }]), part];
+  const measured = await mapParts("mp3", parts, signal, readMp3);
   const own = measured.at(-1);
   const previous = measured.at(-2);
   if (own === undefined) throw new RangeError("there is no part to cut");
@@ -61,14 +53,13 @@ export async function cutStreamSegments(part: StreamPart, signal: AbortSignal): 
   const streamFrames = Math.round(part.streamSeconds / frameSeconds);
   const pauseFrames = previous === undefined ? 0 : countSilentFramesAfter(previous, own, part.pauseSeconds);
   const untilStart = countSilentFramesUntil(own, streamFrames + pauseFrames, part.startSeconds);
-  const silence = buildSilentFrame(own.headerBytes);
-  const frames: Uint8Array[] = Array<Uint8Array>(pauseFrames + untilStart).fill(silence);
+  const frames = Array<Uint8Array>(pauseFrames + untilStart).fill(own.silentFrame);
   const reservoir = new Reservoir();
-  await new PartFiles("mp3", [part.path], signal).mapParts(async (file) => {
+  await mapParts("mp3", [part], signal, async (file) => {
     for await (const batch of readSoundFrames(file)) {
       for (const frame of batch) {
         reservoir.silenceIfUndecodable(frame);
-        frames.push(frame.bytes.slice());
+        frames.push(Buffer.from(frame.bytes));
       }
     }
   });

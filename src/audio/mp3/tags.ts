@@ -12,19 +12,12 @@ const APE_BYTES = 32;
 const APE_SIZE_OFFSET = 12;
 const APE_FLAGS_OFFSET = 20;
 const APE_HAS_HEADER = 0x80000000;
-const LYRICS_MARK_BYTES = 9;
-const LYRICS_SIZE_BYTES = 6;
 
 export interface ByteRange {
   readonly start: number;
   /** Offset of the first byte after the range. */
   readonly end: number;
 }
-
-const readTextAt = (bytes: Uint8Array, offset: number, length: number): string =>
-  String.fromCharCode(...bytes.subarray(offset, offset + length));
-const toDataView = (bytes: Uint8Array): DataView =>
-  new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 /** Reads a number of four bytes with seven bits each; returns undefined if a byte uses its eighth bit. */
 function readSyncsafe(bytes: Uint8Array, offset: number): number | undefined {
@@ -37,45 +30,39 @@ function readSyncsafe(bytes: Uint8Array, offset: number): number | undefined {
 }
 
 /** Returns the length of the tag that begins at the first of these bytes, or 0 if no tag begins there. */
-function measureLeadingTags(head: Uint8Array): number {
-  if (head.byteLength >= ID3V2_BYTES && readTextAt(head, 0, 3) === "ID3") {
+function measureLeadingTags(head: Buffer): number {
+  if (head.byteLength >= ID3V2_BYTES && head.toString("latin1", 0, 3) === "ID3") {
     const size = readSyncsafe(head, 6);
     if (size === undefined) return 0;
     const footer = ((head[5] ?? 0) & ID3V2_HAS_FOOTER) === 0 ? 0 : ID3V2_BYTES;
     return ID3V2_BYTES + size + footer;
   }
-  if (head.byteLength >= APE_BYTES && readTextAt(head, 0, 8) === "APETAGEX") {
-    return APE_BYTES + toDataView(head).getUint32(APE_SIZE_OFFSET, true);
+  if (head.byteLength >= APE_BYTES && head.toString("latin1", 0, 8) === "APETAGEX") {
+    return APE_BYTES + head.readUInt32LE(APE_SIZE_OFFSET);
   }
   return 0;
 }
 
 /** Returns the length of the tag that ends at the last of these bytes, or 0 if no tag ends there. */
-function measureTrailingTags(tail: Uint8Array): number {
-  const length = tail.byteLength;
-  if (length >= ID3V1_BYTES && readTextAt(tail, length - ID3V1_BYTES, 3) === "TAG") {
-    const extended = length - ID3V1_BYTES - ID3V1_EXTENDED_BYTES;
-    return extended >= 0 && readTextAt(tail, extended, 4) === "TAG+"
-      ? ID3V1_BYTES + ID3V1_EXTENDED_BYTES
-      : ID3V1_BYTES;
+function measureTrailingTags(tail: Buffer): number {
+  const endsWith = (mark: string, distance: number): boolean =>
+    tail.byteLength >= distance && tail.subarray(-distance).toString("latin1").startsWith(mark);
+  if (endsWith("TAG", ID3V1_BYTES)) {
+    const both = ID3V1_BYTES + ID3V1_EXTENDED_BYTES;
+    return endsWith("TAG+", both) ? both : ID3V1_BYTES;
   }
-  if (length >= APE_BYTES && readTextAt(tail, length - APE_BYTES, 8) === "APETAGEX") {
-    const footer = toDataView(tail.subarray(length - APE_BYTES));
-    const hasHeader = (footer.getUint32(APE_FLAGS_OFFSET, true) & APE_HAS_HEADER) !== 0;
-    return footer.getUint32(APE_SIZE_OFFSET, true) + (hasHeader ? APE_BYTES : 0);
+  if (endsWith("APETAGEX", APE_BYTES)) {
+    const footer = tail.subarray(-APE_BYTES);
+    const hasHeader = (footer.readUInt32LE(APE_FLAGS_OFFSET) & APE_HAS_HEADER) !== 0;
+    return footer.readUInt32LE(APE_SIZE_OFFSET) + (hasHeader ? APE_BYTES : 0);
   }
-  if (length >= ID3V2_BYTES && readTextAt(tail, length - ID3V2_BYTES, 3) === "3DI") {
-    const size = readSyncsafe(tail, length - 4);
+  if (endsWith("3DI", ID3V2_BYTES)) {
+    const size = readSyncsafe(tail, tail.byteLength - 4);
     return size === undefined ? 0 : size + 2 * ID3V2_BYTES;
   }
-  if (
-    length >= LYRICS_MARK_BYTES &&
-    readTextAt(tail, length - LYRICS_MARK_BYTES, LYRICS_MARK_BYTES) === "LYRICS200"
-  ) {
-    const size = readTextAt(tail, length - LYRICS_MARK_BYTES - LYRICS_SIZE_BYTES, LYRICS_SIZE_BYTES);
-    return /^\d{6}$/.test(size) ? Number(size) + LYRICS_SIZE_BYTES + LYRICS_MARK_BYTES : 0;
-  }
-  return 0;
+  // A Lyrics3 tag ends with its size in six digits and a mark.
+  const lyrics = /(\d{6})LYRICS200$/.exec(tail.toString("latin1"))?.[0];
+  return lyrics === undefined ? 0 : Number.parseInt(lyrics, 10) + lyrics.length;
 }
 
 /**

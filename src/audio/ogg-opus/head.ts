@@ -1,6 +1,5 @@
 /** Reads and writes the two header packets of Opus in Ogg (RFC 7845, section 5): the format and the comments. */
-import type { JoinedChapter } from "../join-request.ts";
-import { buildTextTags, type TextTags } from "../join-request.ts";
+import { buildTextTags, formatClockTime, type JoinedChapter, type TextTags } from "../join-request.ts";
 
 const HEAD_BYTES = 19;
 const VENDOR_NAME = "audio-generation-mcp";
@@ -21,19 +20,18 @@ export interface OpusHead {
  * Reads the first packet. If the packet is not a valid header or needs a channel mapping, returns a clause that
  * describes the damage.
  */
-export function parseHead(packet: Uint8Array): OpusHead | string {
-  const name = String.fromCharCode(...packet.subarray(0, 8));
+export function parseHead(packet: Buffer): OpusHead | string {
+  const name = packet.toString("latin1", 0, 8);
   if (name !== "OpusHead" || packet.byteLength < HEAD_BYTES) return "it does not begin like Opus";
-  const view = new DataView(packet.buffer, packet.byteOffset, packet.byteLength);
-  const [version, channels, family] = [view.getUint8(8), view.getUint8(9), view.getUint8(18)];
+  const [version, channels, family] = [packet.readUInt8(8), packet.readUInt8(9), packet.readUInt8(18)];
   if (version >> 4 !== 0) return "it is of an unknown version of Opus";
   if (family !== 0) return `its channels are of mapping family ${family}`;
   if (channels !== 1 && channels !== 2) return `it says that it has ${channels} channels`;
   return {
     channels,
-    preSkip: view.getUint16(10, true),
-    inputSampleRateHz: view.getUint32(12, true),
-    outputGain: view.getInt16(16, true),
+    preSkip: packet.readUInt16LE(10),
+    inputSampleRateHz: packet.readUInt32LE(12),
+    outputGain: packet.readInt16LE(16),
   };
 }
 
@@ -41,32 +39,19 @@ export function parseHead(packet: Uint8Array): OpusHead | string {
  * Builds the first packet of an Opus stream. The packet states channel mapping family 0, which allows only mono and
  * stereo.
  */
-export function buildHeadPacket(head: OpusHead): Uint8Array {
-  const packet = new Uint8Array(HEAD_BYTES);
-  const view = new DataView(packet.buffer);
-  packet.set(new TextEncoder().encode("OpusHead"), 0);
+export function buildHeadPacket({ channels, preSkip, inputSampleRateHz, outputGain }: OpusHead): Buffer {
+  const packet = Buffer.alloc(HEAD_BYTES);
+  packet.write("OpusHead");
   packet[8] = 1;
-  packet[9] = head.channels;
-  view.setUint16(10, head.preSkip, true);
-  view.setUint32(12, head.inputSampleRateHz, true);
-  view.setInt16(16, head.outputGain, true);
+  packet[9] = channels;
+  packet.writeUInt16LE(preSkip, 10);
+  packet.writeUInt32LE(inputSampleRateHz, 12);
+  packet.writeInt16LE(outputGain, 16);
   return packet;
 }
 
 /** Returns whether a packet is the comment header, which begins with `OpusTags`. Does not check the comments. */
-export const isTags = (packet: Uint8Array): boolean =>
-  String.fromCharCode(...packet.subarray(0, 8)) === "OpusTags";
-
-function formatClockTime(seconds: number): string {
-  const milliseconds = Math.round(seconds * 1000);
-  const pad = (value: number, digits: number): string => `${Math.floor(value)}`.padStart(digits, "0");
-  const [hours, minutes, rest] = [
-    milliseconds / 3_600_000,
-    (milliseconds / 60_000) % 60,
-    milliseconds % 60_000,
-  ];
-  return `${pad(hours, 2)}:${pad(minutes, 2)}:${pad(rest / 1000, 2)}.${pad(rest % 1000, 3)}`;
-}
+export const isTags = (packet: Buffer): boolean => packet.toString("latin1", 0, 8) === "OpusTags";
 
 const COMMENT_NAMES = { title: "TITLE", author: "ARTIST", album: "ALBUM", track: "TRACKNUMBER" };
 
@@ -74,12 +59,15 @@ const COMMENT_NAMES = { title: "TITLE", author: "ARTIST", album: "ALBUM", track:
  * Builds the second packet of an Opus stream: one comment for each tag, and two comments for each chapter, with its
  * start time and its title. Leaves out all chapters after the first 1,000.
  */
-export function buildTagsPacket(tags: TextTags, chapters: readonly JoinedChapter[]): Uint8Array {
+export function buildTagsPacket(tags: TextTags, chapters: readonly JoinedChapter[]): Buffer {
   const comments = [
     ...buildTextTags(tags, COMMENT_NAMES).map(([name, value]) => `${name}=${value}`),
     ...chapters.slice(0, MAX_CHAPTERS).flatMap((chapter, index) => {
       const name = `CHAPTER${`${index}`.padStart(3, "0")}`;
-      return [`${name}=${formatClockTime(chapter.startSeconds)}`, `${name}NAME=${chapter.title}`];
+      return [
+        `${name}=${formatClockTime(Math.round(chapter.startSeconds * 1000))}`,
+        `${name}NAME=${chapter.title}`,
+      ];
     }),
   ];
   const text = (value: string): Buffer => {

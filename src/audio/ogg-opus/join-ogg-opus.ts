@@ -1,9 +1,15 @@
 /** Joins Opus parts packet by packet into one stream. */
 
 import { BufferedWriter } from "../buffered-writer.ts";
-import { computeChapterSpans, type JoinedAudio, type JoinRequest, type Span } from "../join-request.ts";
-import { assertSameProperties } from "../part-errors.ts";
-import { type PartFile, PartFiles } from "../part-file.ts";
+import {
+  computeChapterSpans,
+  type JoinedAudio,
+  type JoinPart,
+  type JoinRequest,
+  type Span,
+} from "../join-request.ts";
+import { requireSameProperties } from "../part-errors.ts";
+import { mapParts, type PartFile } from "../part-file.ts";
 import { buildHeadPacket, buildTagsPacket, type OpusHead } from "./head.ts";
 import { PageWriter } from "./page-writer.ts";
 import { type OpusPart, readOggOpus, readSoundPackets } from "./read-ogg-opus.ts";
@@ -21,10 +27,12 @@ const MIN_SILENT_PACKETS = 2;
 const CELT_SILENCE = Uint8Array.of(0xf8, 0xff, 0xfe);
 const SILK_SILENCE = Uint8Array.of(0x08, 0x0b, 0xe4, 0xb9, 0xa0, 0xbc, 0x84);
 
-interface PlacedPart {
-  readonly part: OpusPart;
+type MeasuredPart = JoinPart & OpusPart;
+
+interface PlacedPart extends MeasuredPart {
   /** Number of samples that precede this part in the stream. */
   readonly offset: number;
+  /** The silent packets after this part. */
   readonly silence: readonly Uint8Array[];
 }
 
@@ -34,85 +42,61 @@ const getSilentPacket = (isCelt: boolean): Uint8Array => (isCelt ? CELT_SILENCE 
 const countPacketsUntil = (startSeconds: number, position: number): number =>
   Math.round((startSeconds * RATE_HZ - position) / SILENCE_SAMPLES);
 
-function buildSilenceBefore(first: OpusPart, startSeconds: number): Uint8Array[] {
-  const packets = Array<Uint8Array>(Math.max(0, countPacketsUntil(startSeconds, 0)));
-  packets.fill(getSilentPacket(first.beginsWithCelt));
-  if (packets.length > 0) packets[packets.length - 1] = getSilentPacket(!first.beginsWithCelt);
+function buildSilenceBefore(first: MeasuredPart): Uint8Array[] {
+  const count = Math.max(0, countPacketsUntil(first.startSeconds ?? 0, 0));
+  const packets = Array<Uint8Array>(count).fill(getSilentPacket(first.beginsWithCelt));
+  if (count > 0) packets[count - 1] = getSilentPacket(!first.beginsWithCelt);
   return packets;
 }
 
 /**
  * Returns the silent packets after a part.
  *
- * @param startSeconds time at which the next part has to begin
  * @param position sample at which the sound of the next part would begin if no silent packet were inserted
  */
 function buildSilenceAfter(
-  part: OpusPart,
-  next: OpusPart | undefined,
-  pauseSeconds: number,
-  startSeconds: number,
+  part: MeasuredPart,
+  next: MeasuredPart | undefined,
   position: number,
 ): Uint8Array[] {
   // The trimmed end of this part and the pre-skip of the next part count toward the pause.
-  const samples = pauseSeconds * RATE_HZ - part.trimSamples - (next?.head.preSkip ?? 0);
-  const count =
-    next === undefined
-      ? Math.ceil(samples / SILENCE_SAMPLES)
-      : Math.max(Math.round(samples / SILENCE_SAMPLES), countPacketsUntil(startSeconds, position));
-  const packets = Array<Uint8Array>(Math.max(next === undefined ? 0 : MIN_SILENT_PACKETS, count));
-  packets.fill(getSilentPacket(part.endsWithCelt));
-  if (next !== undefined) packets[packets.length - 1] = getSilentPacket(!next.beginsWithCelt);
-  return packets;
+  const samples = part.pauseAfterSeconds * RATE_HZ - part.trimSamples - (next?.head.preSkip ?? 0);
+  const silence = getSilentPacket(part.endsWithCelt);
+  if (next === undefined) {
+    return Array<Uint8Array>(Math.max(0, Math.ceil(samples / SILENCE_SAMPLES))).fill(silence);
+  }
+  const count = Math.max(
+    MIN_SILENT_PACKETS,
+    Math.round(samples / SILENCE_SAMPLES),
+    countPacketsUntil(next.startSeconds ?? 0, position),
+  );
+  return [...Array<Uint8Array>(count - 1).fill(silence), getSilentPacket(!next.beginsWithCelt)];
 }
 
 function placeParts(
-  parts: readonly OpusPart[],
-  request: JoinRequest,
-): { placedParts: PlacedPart[]; samples: number; before: readonly Uint8Array[] } {
-  const [first] = parts;
-  const silenceBefore =
-    first === undefined ? [] : buildSilenceBefore(first, request.parts[0]?.startSeconds ?? 0);
+  parts: readonly MeasuredPart[],
+  first: MeasuredPart,
+): { placedParts: PlacedPart[]; samples: number; silenceBefore: readonly Uint8Array[] } {
+  const silenceBefore = buildSilenceBefore(first);
   let samples = silenceBefore.length * SILENCE_SAMPLES;
   const placedParts = parts.map((part, index): PlacedPart => {
     const next = parts[index + 1];
-    const position = samples + part.samples + (next?.head.preSkip ?? 0) - (first?.head.preSkip ?? 0);
-    const pauseSeconds = request.parts[index]?.pauseAfterSeconds ?? 0;
-    const startSeconds = request.parts[index + 1]?.startSeconds ?? 0;
-    const silence = buildSilenceAfter(part, next, pauseSeconds, startSeconds, position);
-    const placed = { part, offset: samples, silence };
-    samples += part.samples + silence.length * SILENCE_SAMPLES;
+    const position = samples + part.samples + (next?.head.preSkip ?? 0) - first.head.preSkip;
+    const placed = { ...part, offset: samples, silence: buildSilenceAfter(part, next, position) };
+    samples += part.samples + placed.silence.length * SILENCE_SAMPLES;
     return placed;
   });
-  return { placedParts, samples, before: silenceBefore };
+  return { placedParts, samples, silenceBefore };
 }
 
-const computeSpan = ({ part, offset }: PlacedPart, filePreSkip: number): Span => ({
-  startSeconds: (offset + part.head.preSkip - filePreSkip) / RATE_HZ,
-  endSeconds: (offset + part.samples - part.trimSamples - filePreSkip) / RATE_HZ,
+const computeSpan = ({ head, samples, trimSamples, offset }: PlacedPart, filePreSkip: number): Span => ({
+  startSeconds: (offset + head.preSkip - filePreSkip) / RATE_HZ,
+  endSeconds: (offset + samples - trimSamples - filePreSkip) / RATE_HZ,
 });
 
-function assertJoinable(parts: readonly OpusPart[]): void {
-  const channels = Math.max(...parts.map(({ head }) => head.channels));
-  assertSameProperties(
-    parts.map(({ head, hasStereoPackets }) => ({
-      "output gain": head.outputGain,
-      // Refuse to join a mono part that has stereo packets into a stereo file, because the part would sound different.
-      // Players mix stereo packets down to one channel in a mono file, but play both channels in a stereo file.
-      "kind of packets":
-        head.channels < channels && hasStereoPackets ? "stereo to be played as mono" : "as played",
-    })),
-  );
-}
-
-function buildJoinedHead(parts: readonly OpusPart[], first: OpusPart): OpusHead {
-  const rates = new Set(parts.map(({ head }) => head.inputSampleRateHz));
-  return {
-    channels: Math.max(...parts.map(({ head }) => head.channels)),
-    preSkip: first.head.preSkip,
-    inputSampleRateHz: rates.size === 1 ? first.head.inputSampleRateHz : RATE_HZ,
-    outputGain: first.head.outputGain,
-  };
+function buildJoinedHead(parts: readonly OpusPart[], { head }: OpusPart, channels: number): OpusHead {
+  const rates = new Set(parts.map(({ head: { inputSampleRateHz } }) => inputSampleRateHz));
+  return { ...head, channels, inputSampleRateHz: rates.size === 1 ? head.inputSampleRateHz : RATE_HZ };
 }
 
 /**
@@ -120,9 +104,9 @@ function buildJoinedHead(parts: readonly OpusPart[], first: OpusPart): OpusHead 
  *
  * @param end the sample at which the stream ends; later packets are omitted
  */
-async function copySound(file: PartFile, placed: PlacedPart, end: number, writer: PageWriter): Promise<void> {
+async function copySound(file: PartFile, part: PlacedPart, end: number, writer: PageWriter): Promise<void> {
   let packets = 0;
-  let position = placed.offset;
+  let position = part.offset;
   for await (const page of readSoundPackets(file)) {
     for (const { bytes, samples } of page.packets) {
       if (position < end) await writer.writePacket(bytes, samples);
@@ -131,7 +115,7 @@ async function copySound(file: PartFile, placed: PlacedPart, end: number, writer
     }
   }
   // Fail if the file changed after the first pass, because the lengths from that pass are already written.
-  if (packets !== placed.part.packetCount || position !== placed.offset + placed.part.samples) {
+  if (packets !== part.packetCount || position !== part.offset + part.samples) {
     throw file.damagedPartError("it changed while it was read");
   }
 }
@@ -147,35 +131,36 @@ async function copySound(file: PartFile, placed: PlacedPart, end: number, writer
  * @throws the reason of the signal, and any error of `write`
  */
 export async function joinOggOpus(request: JoinRequest): Promise<JoinedAudio> {
-  const files = new PartFiles(
-    "ogg_opus",
-    request.parts.map(({ path }) => path),
-    request.signal,
-  );
-  const parts = await files.mapParts(readOggOpus);
-  assertJoinable(parts);
-  const [first] = parts;
-  const last = parts.at(-1);
-  if (first === undefined || last === undefined) throw new RangeError("there is no part to join");
-  const { placedParts, samples, before } = placeParts(parts, request);
-  const head = buildJoinedHead(parts, first);
-  const spans = placedParts.map((placed) => computeSpan(placed, head.preSkip));
-  const lastPauseSamples = Math.round((request.parts.at(-1)?.pauseAfterSeconds ?? 0) * RATE_HZ);
-  const soundEnd = samples - (placedParts.at(-1)?.silence.length ?? 0) * SILENCE_SAMPLES - last.trimSamples;
-  const end = soundEnd + lastPauseSamples;
+  const { signal } = request;
+  const parts = await mapParts("ogg_opus", request.parts, signal, async (file, part) => ({
+    ...part,
+    ...(await readOggOpus(file)),
+  }));
+  const channels = Math.max(...parts.map(({ head }) => head.channels));
+  const first = requireSameProperties(parts, ({ head, hasStereoPackets }) => ({
+    "output gain": head.outputGain,
+    // Refuse to join a mono part that has stereo packets into a stereo file, because the part would sound different.
+    // Players mix stereo packets down to one channel in a mono file, but play both channels in a stereo file.
+    "kind of packets":
+      head.channels < channels && hasStereoPackets ? "stereo to be played as mono" : "as played",
+  }));
+  const { placedParts, samples, silenceBefore } = placeParts(parts, first);
+  const head = buildJoinedHead(parts, first, channels);
+  const spans = placedParts.map((part) => computeSpan(part, head.preSkip));
+  const last = placedParts.at(-1);
+  const silentSamples = (last?.silence.length ?? 0) * SILENCE_SAMPLES + (last?.trimSamples ?? 0);
+  const end = samples - silentSamples + Math.round((last?.pauseAfterSeconds ?? 0) * RATE_HZ);
   const durationSeconds = (end - head.preSkip) / RATE_HZ;
   const chapters = computeChapterSpans(request.chapters, spans, durationSeconds);
 
-  const output = new BufferedWriter(request.write, request.signal);
+  const output = new BufferedWriter(request.write, signal);
   const writer = new PageWriter(output, first.serial);
   await writer.writeHeader(buildHeadPacket(head));
   await writer.writeHeader(buildTagsPacket(request, chapters));
-  for (const packet of before) await writer.writePacket(packet, SILENCE_SAMPLES);
-  await files.mapParts(async (file, index) => {
-    const placed = placedParts[index];
-    if (placed === undefined) throw file.damagedPartError("it was not measured before");
-    await copySound(file, placed, end, writer);
-    for (const packet of placed.silence) await writer.writePacket(packet, SILENCE_SAMPLES);
+  for (const packet of silenceBefore) await writer.writePacket(packet, SILENCE_SAMPLES);
+  await mapParts("ogg_opus", placedParts, signal, async (file, part) => {
+    await copySound(file, part, end, writer);
+    for (const packet of part.silence) await writer.writePacket(packet, SILENCE_SAMPLES);
   });
   await writer.end(end);
   await output.flush();

@@ -5,17 +5,17 @@ import type { PartFile } from "../part-file.ts";
 
 export const PAGE_HEADER_BYTES = 27;
 export const MAX_SEGMENTS = 255;
-const SEGMENT_BYTES = 255;
+export const SEGMENT_BYTES = 255;
 /**
  * Maximum length of a packet. Opus allows at most 48 frames of 1,275 bytes, and a few bytes that state the lengths of
  * the frames.
  */
 export const MAX_PACKET_BYTES = 61_440;
-const CONTINUES = 1;
-const BEGINS_STREAM = 2;
-const ENDS_STREAM = 4;
+export const CONTINUES = 1;
+export const BEGINS_STREAM = 2;
+export const ENDS_STREAM = 4;
 /** The stated position of a page on which no packet ends. */
-const NO_GRANULE = -1n;
+export const NO_GRANULE = -1n;
 
 export interface Page {
   readonly serial: number;
@@ -23,7 +23,7 @@ export interface Page {
   readonly granule: number | undefined;
   readonly endsStream: boolean;
   /** The packets that end on this page. The next page overwrites these buffers. */
-  readonly packets: readonly Uint8Array[];
+  readonly packets: readonly Buffer[];
 }
 
 interface RawPage {
@@ -31,15 +31,15 @@ interface RawPage {
   readonly granule: bigint;
   readonly serial: number;
   readonly sequence: number;
-  readonly lacing: Uint8Array;
-  readonly payload: Uint8Array;
+  readonly lacing: Buffer;
+  readonly payload: Buffer;
   readonly sizeBytes: number;
 }
 
 /** Reads the page at an offset; returns undefined if no page begins there, and `cut` if the file ends within it. */
 async function parsePageAt(file: PartFile, offset: number): Promise<RawPage | "cut" | undefined> {
   const head = await file.readBytes(offset, PAGE_HEADER_BYTES + MAX_SEGMENTS);
-  if (!"OggS".startsWith(String.fromCharCode(...head.subarray(0, 4)))) return undefined;
+  if (!"OggS".startsWith(head.toString("latin1", 0, 4))) return undefined;
   if (head.byteLength < PAGE_HEADER_BYTES) return "cut";
   const segments = head[PAGE_HEADER_BYTES - 1] ?? 0;
   const headerBytes = PAGE_HEADER_BYTES + segments;
@@ -47,15 +47,14 @@ async function parsePageAt(file: PartFile, offset: number): Promise<RawPage | "c
   const payloadBytes = head.subarray(PAGE_HEADER_BYTES, headerBytes).reduce((sum, value) => sum + value, 0);
   const page = await file.readBytes(offset, headerBytes + payloadBytes);
   if (page.byteLength < headerBytes + payloadBytes) return "cut";
-  const view = new DataView(page.buffer, page.byteOffset, page.byteLength);
   if (page[4] !== 0) throw file.damagedPartError("it is of an unknown version of Ogg");
-  if (computePageChecksum(page) !== view.getUint32(22, true))
+  if (computePageChecksum(page) !== page.readUInt32LE(CHECKSUM_OFFSET))
     throw file.damagedPartError("the checksum of a page is wrong");
   return {
     flags: page[5] ?? 0,
-    granule: view.getBigInt64(6, true),
-    serial: view.getUint32(14, true),
-    sequence: view.getUint32(18, true),
+    granule: page.readBigInt64LE(6),
+    serial: page.readUInt32LE(14),
+    sequence: page.readUInt32LE(18),
     lacing: page.subarray(PAGE_HEADER_BYTES, headerBytes),
     payload: page.subarray(headerBytes),
     sizeBytes: headerBytes + payloadBytes,
@@ -76,10 +75,10 @@ class OpenPacket {
     this.isOpen = true;
     this.#bytes += fragment.byteLength;
     if (this.#bytes <= MAX_PACKET_BYTES + SEGMENT_BYTES * MAX_SEGMENTS)
-      this.#fragments.push(fragment.slice());
+      this.#fragments.push(Buffer.from(fragment));
   }
 
-  close(last: Uint8Array): Uint8Array {
+  close(last: Uint8Array): Buffer {
     const wholePacket = Buffer.concat([...this.#fragments, last]);
     this.#fragments = [];
     this.#bytes = 0;
@@ -88,8 +87,8 @@ class OpenPacket {
   }
 }
 
-function splitPackets(page: RawPage, open: OpenPacket): Uint8Array[] {
-  const packets: Uint8Array[] = [];
+function splitPackets(page: RawPage, open: OpenPacket): Buffer[] {
+  const packets: Buffer[] = [];
   let start = 0;
   let end = 0;
   for (const value of page.lacing) {
@@ -144,7 +143,7 @@ export async function* readPages(file: PartFile): AsyncGenerator<Page> {
 }
 
 const CRC_POLYNOMIAL = 0x04c11db7;
-const CHECKSUM_OFFSET = 22;
+export const CHECKSUM_OFFSET = 22;
 const CHECKSUM_BYTES = 4;
 
 const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
@@ -155,25 +154,15 @@ const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
   return remainder >>> 0;
 });
 
-function extendChecksum(start: number, bytes: Uint8Array, from: number, to: number): number {
-  let crc = start;
-  // Use an index, because an iterator takes several times as long. The time matters, because every byte of a file is
-  // processed twice.
-  for (let index = from; index < to; index += 1) {
-    crc = (crc << 8) ^ (CRC_TABLE[((crc >>> 24) ^ (bytes[index] ?? 0)) & 0xff] ?? 0);
-  }
-  return crc;
-}
-
 /** Computes the checksum of a whole page, as if its checksum field were 0. */
 export function computePageChecksum(page: Uint8Array): number {
-  const before = extendChecksum(0, page, 0, CHECKSUM_OFFSET);
-  const zeroed = extendChecksum(before, new Uint8Array(CHECKSUM_BYTES), 0, CHECKSUM_BYTES);
-  return extendChecksum(zeroed, page, CHECKSUM_OFFSET + CHECKSUM_BYTES, page.byteLength) >>> 0;
-}
-
-/** Writes a page's checksum into it. */
-export function writeChecksum(page: Uint8Array): void {
-  const view = new DataView(page.buffer, page.byteOffset, page.byteLength);
-  view.setUint32(CHECKSUM_OFFSET, computePageChecksum(page), true);
+  let crc = 0;
+  // Use an index, because an iterator takes several times as long. The time matters, because every byte of a file is
+  // processed twice.
+  for (let index = 0; index < page.byteLength; index += 1) {
+    const isOwn = index >= CHECKSUM_OFFSET && index < CHECKSUM_OFFSET + CHECKSUM_BYTES;
+    const byte = isOwn ? 0 : (page[index] ?? 0);
+    crc = (crc << 8) ^ (CRC_TABLE[(crc >>> 24) ^ byte] ?? 0);
+  }
+  return crc >>> 0;
 }

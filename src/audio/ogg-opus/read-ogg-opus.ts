@@ -19,7 +19,7 @@ export interface OpusPart {
 
 export interface AudioPacket extends OpusPacket {
   /** Content of the packet. The next page overwrites this buffer. */
-  readonly bytes: Uint8Array;
+  readonly bytes: Buffer;
 }
 
 interface AudioPage {
@@ -57,7 +57,7 @@ export async function* readSoundPackets(
   }
 }
 
-function toAudioPacket(bytes: Uint8Array, file: PartFile): AudioPacket {
+function toAudioPacket(bytes: Buffer, file: PartFile): AudioPacket {
   const packet = bytes.byteLength > MAX_PACKET_BYTES ? undefined : parsePacket(bytes);
   if (packet === undefined) throw file.damagedPartError("a packet in it is not Opus");
   return { ...packet, bytes };

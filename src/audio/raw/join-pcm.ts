@@ -1,38 +1,27 @@
 /** Joins pcm parts of 16-bit samples. pcm has no header, so the number of channels follows from size and duration. */
 import type { JoinedAudio, JoinPart, JoinRequest } from "../join-request.ts";
-import { assertSameProperties } from "../part-errors.ts";
-import { type PartFile, PartFiles } from "../part-file.ts";
+import { requireSameProperties } from "../part-errors.ts";
+import { mapParts, type PartFile } from "../part-file.ts";
 import { joinSamples } from "./join-samples.ts";
 
 const SAMPLE_BYTES = 2;
-const MAX_CHANNELS = 2;
 
 /**
- * Derives the number of channels of 16-bit samples from their size and duration.
+ * Derives the number of channels of 16-bit samples, 1 or 2, from the size and the duration of a part.
  *
- * @param sizeBytes size of the whole part
- * @returns 1 or 2, or undefined if neither matches the part's duration and sample rate
+ * @throws DamagedPartError if the part has no sample, or if neither number matches its duration and sample rate
  */
-export function countPcmChannels(
-  sizeBytes: number,
-  part: Pick<JoinPart, "durationSeconds" | "sampleRateHz">,
-): number | undefined {
-  const frames = part.durationSeconds * part.sampleRateHz;
-  if (!(frames > 0 && Number.isFinite(frames))) return undefined;
-  const frameBytes = Math.round(sizeBytes / frames);
-  const channels = frameBytes / SAMPLE_BYTES;
-  return Number.isInteger(channels) && channels >= 1 && channels <= MAX_CHANNELS ? channels : undefined;
-}
-
-function measure(file: PartFile, part: JoinPart): { channels: number; sizeBytes: number } {
-  if (file.sizeBytes < SAMPLE_BYTES) throw file.damagedPartError("it holds no sound");
-  const channels = countPcmChannels(file.sizeBytes, part);
-  if (channels === undefined) {
-    throw file.damagedPartError(
-      `its ${file.sizeBytes} bytes are not a 16-bit sound of ${part.durationSeconds} s at ${part.sampleRateHz} Hz`,
-    );
-  }
-  return { channels, sizeBytes: file.sizeBytes };
+export function computePcmChannels(
+  file: PartFile,
+  { durationSeconds, sampleRateHz }: Pick<JoinPart, "durationSeconds" | "sampleRateHz">,
+): number {
+  const { sizeBytes } = file;
+  if (sizeBytes < SAMPLE_BYTES) throw file.damagedPartError("it holds no sound");
+  const channels = Math.round(sizeBytes / (durationSeconds * sampleRateHz)) / SAMPLE_BYTES;
+  if (channels === 1 || channels === 2) return channels;
+  throw file.damagedPartError(
+    `its ${sizeBytes} bytes are not a 16-bit sound of ${durationSeconds} s at ${sampleRateHz} Hz`,
+  );
 }
 
 /**
@@ -45,31 +34,20 @@ function measure(file: PartFile, part: JoinPart): { channels: number; sizeBytes:
  * @throws the reason of the signal, and any error of `write`
  */
 export async function joinPcm(request: JoinRequest): Promise<JoinedAudio> {
-  const { parts } = request;
-  const files = new PartFiles(
-    "pcm",
-    parts.map(({ path }) => path),
-    request.signal,
-  );
-  const measured = await files.mapParts(async (file, index) => {
-    const part = parts[index];
-    if (part === undefined) throw file.damagedPartError("nothing is known of it");
-    return { ...measure(file, part), sampleRateHz: part.sampleRateHz };
+  const parts = await mapParts("pcm", request.parts, request.signal, async (file, part) => {
+    const channels = computePcmChannels(file, part);
+    // Drop a truncated last frame, because it would shift all samples of later parts.
+    const sizeBytes = file.sizeBytes - (file.sizeBytes % (channels * SAMPLE_BYTES));
+    return { ...part, channels, offset: 0, sizeBytes };
   });
-  assertSameProperties(
-    measured.map(({ channels, sampleRateHz }) => ({ "sample rate": sampleRateHz, channels })),
-  );
-  const { channels, sampleRateHz } = measured[0] ?? { channels: 1, sampleRateHz: 1 };
-  const frameBytes = channels * SAMPLE_BYTES;
-  // Drop a truncated last frame, because it would shift all samples of later parts.
-  const runs = measured.map(({ sizeBytes }) => ({
-    offset: 0,
-    sizeBytes: sizeBytes - (sizeBytes % frameBytes),
+  const { channels, sampleRateHz } = requireSameProperties(parts, (part) => ({
+    "sample rate": part.sampleRateHz,
+    channels: part.channels,
   }));
-  const nothing = new Uint8Array(0);
-  return joinSamples(request, files, runs, {
+  const nothing = Buffer.alloc(0);
+  return joinSamples(request, parts, {
     sampleRateHz,
-    frameBytes,
+    frameBytes: channels * SAMPLE_BYTES,
     silence: 0,
     buildHeaderAndTrailer: () => ({ header: nothing, trailer: nothing }),
   });

@@ -1,11 +1,11 @@
 /** Joins uncompressed samples with silence between them. wav and pcm differ only in header and trailer. */
 
 import { BufferedWriter } from "../buffered-writer.ts";
-import { computeChapterSpans, type JoinedAudio, type JoinRequest } from "../join-request.ts";
-import { type PartFile, type PartFiles, WINDOW_BYTES } from "../part-file.ts";
+import { computeChapterSpans, type JoinedAudio, type JoinPart, type JoinRequest } from "../join-request.ts";
+import { mapParts, type PartFile, WINDOW_BYTES } from "../part-file.ts";
 
-/** The position of a part's samples in its file. */
-export interface SampleSpan {
+/** A part, and the position of its samples in its file. */
+interface SampledPart extends JoinPart {
   readonly offset: number;
   /** Length of the samples: whole frames, more than 0. */
   readonly sizeBytes: number;
@@ -24,11 +24,15 @@ export interface SampleLayout {
   };
 }
 
-async function copySpan(file: PartFile, span: SampleSpan, output: BufferedWriter): Promise<void> {
-  for (let writtenBytes = 0; writtenBytes < span.sizeBytes; ) {
+async function copySamples(
+  file: PartFile,
+  { offset, sizeBytes }: SampledPart,
+  output: BufferedWriter,
+): Promise<void> {
+  for (let writtenBytes = 0; writtenBytes < sizeBytes; ) {
     const bytes = await file.readBytes(
-      span.offset + writtenBytes,
-      Math.min(WINDOW_BYTES, span.sizeBytes - writtenBytes),
+      offset + writtenBytes,
+      Math.min(WINDOW_BYTES, sizeBytes - writtenBytes),
     );
     if (bytes.byteLength === 0) throw file.damagedPartError("it became shorter while it was read");
     await output.put(bytes);
@@ -39,38 +43,33 @@ async function copySpan(file: PartFile, span: SampleSpan, output: BufferedWriter
 /** Makes the second pass over the parts: writes the joined file. */
 export async function joinSamples(
   request: JoinRequest,
-  files: PartFiles,
-  sampleSpans: readonly SampleSpan[],
-  layout: SampleLayout,
+  parts: readonly SampledPart[],
+  { sampleRateHz, frameBytes, silence, buildHeaderAndTrailer }: SampleLayout,
 ): Promise<JoinedAudio> {
-  const { sampleRateHz, frameBytes } = layout;
-  const framesUntil = (part: number, passed: number): number =>
-    Math.max(0, Math.round((request.parts[part]?.startSeconds ?? 0) * sampleRateHz) - passed);
-  const framesBefore = framesUntil(0, 0);
+  const countFramesUntil = (part: JoinPart | undefined, passed: number): number =>
+    Math.max(0, Math.round((part?.startSeconds ?? 0) * sampleRateHz) - passed);
+  const framesBefore = countFramesUntil(parts[0], 0);
   let frames = framesBefore;
-  const positioned = sampleSpans.map(({ sizeBytes }, part) => {
+  const placedParts = parts.map((part, index) => {
     const startSeconds = frames / sampleRateHz;
-    frames += sizeBytes / frameBytes;
+    frames += part.sizeBytes / frameBytes;
     const endSeconds = frames / sampleRateHz;
-    const paused = Math.round((request.parts[part]?.pauseAfterSeconds ?? 0) * sampleRateHz);
-    const pauseFrames = paused + framesUntil(part + 1, frames + paused);
+    const paused = Math.round(part.pauseAfterSeconds * sampleRateHz);
+    const pauseFrames = paused + countFramesUntil(parts[index + 1], frames + paused);
     frames += pauseFrames;
-    return { span: { startSeconds, endSeconds }, pauseBytes: pauseFrames * frameBytes };
+    return { ...part, span: { startSeconds, endSeconds }, pauseBytes: pauseFrames * frameBytes };
   });
   const output = new BufferedWriter(request.write, request.signal);
-  const { header, trailer } = layout.buildHeaderAndTrailer(frames * frameBytes);
+  const { header, trailer } = buildHeaderAndTrailer(frames * frameBytes);
   await output.put(header);
-  await output.fill(layout.silence, framesBefore * frameBytes);
-  await files.mapParts(async (file, part) => {
-    const [sampleSpan, position] = [sampleSpans[part], positioned[part]];
-    if (sampleSpan === undefined || position === undefined)
-      throw file.damagedPartError("it was not measured before");
-    await copySpan(file, sampleSpan, output);
-    await output.fill(layout.silence, position.pauseBytes);
+  await output.fill(silence, framesBefore * frameBytes);
+  await mapParts(request.format, placedParts, request.signal, async (file, part) => {
+    await copySamples(file, part, output);
+    await output.fill(silence, part.pauseBytes);
   });
   await output.put(trailer);
   await output.flush();
-  const spans = positioned.map(({ span }) => span);
+  const spans = placedParts.map(({ span }) => span);
   const durationSeconds = frames / sampleRateHz;
   const chapters = computeChapterSpans(request.chapters, spans, durationSeconds);
   return { durationSeconds, sizeBytes: output.sizeBytes, parts: spans, chapters };

@@ -1,10 +1,16 @@
 /** Joins wav files of one format. */
 import type { JoinedAudio, JoinRequest } from "../join-request.ts";
-import { assertSameProperties } from "../part-errors.ts";
-import { PartFiles } from "../part-file.ts";
+import { requireSameProperties } from "../part-errors.ts";
+import { mapParts } from "../part-file.ts";
 import { joinSamples } from "./join-samples.ts";
-import { computeFrameBytes, readWav, WAVE_FLOAT, type WavFormat } from "./read-wav.ts";
-import { buildWavHeaderAndTrailer, getSilentByte } from "./wav-header.ts";
+import {
+  buildWavHeaderAndTrailer,
+  computeFrameBytes,
+  getSilentByte,
+  readWav,
+  WAVE_FLOAT,
+  type WavFormat,
+} from "./wav-file.ts";
 
 /**
  * Usual loudspeaker masks: front centre for one channel, front left and right for two. A file without a mask uses these
@@ -27,29 +33,19 @@ function withoutUsualMask(format: WavFormat): WavFormat {
  * @throws the reason of the signal, and any error of `write`
  */
 export async function joinWav(request: JoinRequest): Promise<JoinedAudio> {
-  const files = new PartFiles(
-    "wav",
-    request.parts.map(({ path }) => path),
-    request.signal,
-  );
-  const runs = await files.mapParts(async (file) => {
-    const part = await readWav(file);
-    return { ...part, format: withoutUsualMask(part.format) };
+  const parts = await mapParts("wav", request.parts, request.signal, async (file, part) => {
+    const { format, ...samples } = await readWav(file);
+    return { ...part, ...samples, format: withoutUsualMask(format) };
   });
-  assertSameProperties(
-    runs.map(({ format }) => ({
-      encoding: format.encoding === WAVE_FLOAT ? "floating point" : "whole numbers",
-      "sample rate": format.sampleRateHz,
-      channels: format.channels,
-      "bits a sample": format.bitsPerSample,
-      "valid bits a sample": format.validBits,
-      "loudspeaker mask": format.channelMask,
-    })),
-  );
-  const [first] = runs;
-  if (first === undefined) throw new RangeError("there is no part to join");
-  const { format } = first;
-  return joinSamples(request, files, runs, {
+  const { format } = requireSameProperties(parts, ({ format }) => ({
+    encoding: format.encoding === WAVE_FLOAT ? "floating point" : "whole numbers",
+    "sample rate": format.sampleRateHz,
+    channels: format.channels,
+    "bits a sample": format.bitsPerSample,
+    "valid bits a sample": format.validBits,
+    "loudspeaker mask": format.channelMask,
+  }));
+  return joinSamples(request, parts, {
     sampleRateHz: format.sampleRateHz,
     frameBytes: computeFrameBytes(format),
     silence: getSilentByte(format),

@@ -1,12 +1,12 @@
 /** Measures the loudness of uncompressed samples. */
 import { type Loudness, SILENT_DB } from "../loudness.ts";
 import { type PartFile, WINDOW_BYTES } from "../part-file.ts";
-import { countPcmChannels } from "./join-pcm.ts";
-import { readWav, WAVE_FLOAT, type WavFormat } from "./read-wav.ts";
+import { computePcmChannels } from "./join-pcm.ts";
+import { readWav, WAVE_FLOAT, WAVE_PCM, type WavFormat } from "./wav-file.ts";
 
 const STEP_SECONDS = 0.02;
 
-type ReadSample = (view: DataView, offset: number) => number;
+type ReadSample = (bytes: Buffer, offset: number) => number;
 
 /** Returns a function that reads a sample as a share of full scale. */
 function chooseSampleReader({
@@ -15,19 +15,13 @@ function chooseSampleReader({
 }: Pick<WavFormat, "encoding" | "bitsPerSample">): ReadSample {
   if (encoding === WAVE_FLOAT) {
     return bitsPerSample === 64
-      ? (view, offset) => view.getFloat64(offset, true)
-      : (view, offset) => view.getFloat32(offset, true);
+      ? (bytes, offset) => bytes.readDoubleLE(offset)
+      : (bytes, offset) => bytes.readFloatLE(offset);
   }
-  switch (bitsPerSample) {
-    case 8:
-      return (view, offset) => (view.getUint8(offset) - 128) / 128;
-    case 16:
-      return (view, offset) => view.getInt16(offset, true) / 32768;
-    case 24:
-      return (view, offset) => (view.getUint16(offset, true) + view.getInt8(offset + 2) * 65536) / 8388608;
-    default:
-      return (view, offset) => view.getInt32(offset, true) / 2147483648;
-  }
+  // Samples of 8 bits are unsigned.
+  if (bitsPerSample === 8) return (bytes, offset) => (bytes.readUInt8(offset) - 128) / 128;
+  const sampleBytes = bitsPerSample / 8;
+  return (bytes, offset) => bytes.readIntLE(offset, sampleBytes) / 2 ** (bitsPerSample - 1);
 }
 
 interface Samples {
@@ -36,11 +30,10 @@ interface Samples {
   readonly format: Pick<WavFormat, "encoding" | "bitsPerSample" | "channels" | "sampleRateHz">;
 }
 
-function computeLevelDb(bytes: Uint8Array, sampleBytes: number, read: ReadSample): number {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+function computeLevelDb(bytes: Buffer, sampleBytes: number, read: ReadSample): number {
   let sum = 0;
   for (let offset = 0; offset + sampleBytes <= bytes.byteLength; offset += sampleBytes) {
-    const sample = read(view, offset);
+    const sample = read(bytes, offset);
     sum += sample * sample;
   }
   const meanSquare = (sum * sampleBytes) / Math.max(sampleBytes, bytes.byteLength);
@@ -79,8 +72,7 @@ export async function measurePcmLoudness(
   file: PartFile,
   part: { readonly durationSeconds: number; readonly sampleRateHz: number },
 ): Promise<Loudness> {
-  const channels = countPcmChannels(file.sizeBytes, part);
-  if (channels === undefined) throw file.damagedPartError("its length does not go with its duration");
-  const format = { encoding: 1, bitsPerSample: 16, channels, sampleRateHz: part.sampleRateHz };
+  const channels = computePcmChannels(file, part);
+  const format = { encoding: WAVE_PCM, bitsPerSample: 16, channels, sampleRateHz: part.sampleRateHz };
   return measureLoudness(file, { offset: 0, sizeBytes: file.sizeBytes, format });
 }

@@ -13,16 +13,27 @@ import {
   MAX_PARTS,
   type NarrationPlan,
   type PlannedPart,
+  type PlanRequest,
   type Speaker,
   type SpeakersByName,
 } from "../text/plan-types.ts";
 import { planTimeline } from "../timeline/plan-timeline.ts";
-import { buildChosenRemarks, buildChosenTitle, buildEdgesRemark, buildPlanRemarks } from "./plan-remarks.ts";
-import { type Remark, toRemarks } from "./remark.ts";
+import {
+  buildChosenRemarks,
+  buildChosenTitle,
+  buildEdgesRemark,
+  buildPlanRemarks,
+  buildUnusedSettingsRemarks,
+} from "./plan-remarks.ts";
 import { applyPronunciations, type RespelledPart } from "./respelled-part.ts";
-import type { NarrationSettings, StoredPart, StoredPlan } from "./stored-plan.ts";
+import {
+  type NarrationSettings,
+  type Remark,
+  type StoredPart,
+  type StoredPlan,
+  toRemarks,
+} from "./stored-plan.ts";
 import { buildUnspokenRemark, toRemarkOnWholeText } from "./unspoken-remarks.ts";
-import { buildUnusedSettingsRemarks } from "./unused-settings.ts";
 
 export interface PlanOptions {
   readonly settings: NarrationSettings;
@@ -66,32 +77,27 @@ const MAX_VOICELESS = 5;
  */
 function buildPauseRemarks(
   { parts, hasWrittenPauses }: NarrationPlan,
-  { parts: planWithoutPauses }: NarrationPlan,
+  { parts: partsWithoutPauses }: NarrationPlan,
   pausesAfterParagraphs: boolean,
 ): Remark[] {
-  const written = hasWrittenPauses === true ? ["Written pauses such as [pause 2s] are kept as silence."] : [];
+  const sumCredits = (all: readonly PlannedPart[]): number =>
+    Math.round(all.reduce((credits, { estimatedCredits }) => credits + estimatedCredits, 0));
   return [
-    ...toRemarks("text", written),
-    ...buildPauseCostRemarks(parts, planWithoutPauses, pausesAfterParagraphs),
+    ...toRemarks("text", [
+      ...(hasWrittenPauses === true ? ["Written pauses such as [pause 2s] are kept as silence."] : []),
+      ...(pausesAfterParagraphs && parts.length === 1
+        ? ["No pause is added, because the text is one paragraph. A blank line divides paragraphs."]
+        : []),
+    ]),
+    ...toRemarks(
+      "whole_text",
+      parts.length === partsWithoutPauses.length
+        ? []
+        : [
+            `${parts.length} parts instead of ${partsWithoutPauses.length}: about ${sumCredits(parts)} credits instead of ${sumCredits(partsWithoutPauses)}, because a pause is silence between parts.`,
+          ],
+    ),
   ];
-}
-
-function buildPauseCostRemarks(
-  parts: readonly PlannedPart[],
-  partsWithoutPauses: readonly PlannedPart[],
-  pausesAfterParagraphs: boolean,
-): Remark[] {
-  if (pausesAfterParagraphs && parts.length === 1) {
-    return toRemarks("text", [
-      "No pause is added, because the text is one paragraph. A blank line divides paragraphs.",
-    ]);
-  }
-  if (parts.length === partsWithoutPauses.length) return [];
-  const sum = (all: readonly PlannedPart[]): number =>
-    all.reduce((credits, { estimatedCredits }) => credits + estimatedCredits, 0);
-  return toRemarks("whole_text", [
-    `${parts.length} parts instead of ${partsWithoutPauses.length}: about ${Math.round(sum(parts))} credits instead of ${Math.round(sum(partsWithoutPauses))}, because a pause is silence between parts.`,
-  ]);
 }
 
 /** Reports names without a voice, the most frequent first. */
@@ -123,13 +129,11 @@ function buildSpeakerField(
 ): Pick<StoredPart, "speaker"> {
   if (voice === undefined) return {};
   const sound = buildVoiceSettingsKey({ ...settings, voice });
-  const names = Object.entries(voices).flatMap(([name, voiceOrSpeaker]) =>
-    buildVoiceSettingsKey(typeof voiceOrSpeaker === "string" ? { voice: voiceOrSpeaker } : voiceOrSpeaker) ===
-    sound
-      ? [name]
-      : [],
-  );
-  return names.length === 1 ? { speaker: names[0] } : {};
+  const [first, ...others] = Object.entries(voices).filter(([, speaker]) => {
+    const own = typeof speaker === "string" ? { voice: speaker } : speaker;
+    return buildVoiceSettingsKey(own) === sound;
+  });
+  return first === undefined || others.length > 0 ? {} : { speaker: first[0] };
 }
 
 /**
@@ -154,35 +158,30 @@ function respellPart(planned: PlannedPart, options: PlanOptions): RespelledPart 
  */
 interface WholePlan {
   readonly plan: NarrationPlan;
-  readonly planWithoutPauses?: NarrationPlan;
+  readonly planWithoutPauses: NarrationPlan;
   readonly remarks: readonly string[];
 }
 
 function cutWholeText(source: PlanSource, options: PlanOptions): WholePlan {
-  const { settings, voices, pauseSeconds, pausesAfterParagraphs } = options;
+  const { settings, voices, pauseSeconds, pausesAfterParagraphs = false } = options;
   const speed = settings.speed ?? 1;
-  const request = { speed, pauseSeconds, speakers: voices };
-  if ("parse" in source) {
-    const plan = planBlocks(source.parse, { ...request, pausesAfterParagraphs });
-    return {
-      plan,
-      planWithoutPauses: pausesAfterParagraphs === true ? planBlocks(source.parse, request) : plan,
-      remarks: [],
-    };
-  }
+  const planTwice = (
+    planWith: (request: Omit<PlanRequest, "text" | "format">) => NarrationPlan,
+  ): WholePlan => {
+    const request = { speed, pauseSeconds, speakers: voices };
+    const plan = planWith({ ...request, pausesAfterParagraphs });
+    return { plan, planWithoutPauses: pausesAfterParagraphs ? planWith(request) : plan, remarks: [] };
+  };
+  if ("parse" in source) return planTwice((request) => planBlocks(source.parse, request));
   const { text, format } = source;
   if (format === "srt" || format === "vtt" || isSubtitles(text)) {
     const kind = format === "srt" || format === "vtt" ? format : null;
     const { plan, remarks } = planTimeline({ text, kind, speed, voices });
-    return {
-      plan,
-      remarks: [...remarks, ...buildUnusedSettingsRemarks(options, "each cue has its own time")],
-    };
+    const unused = buildUnusedSettingsRemarks(options, "each cue has its own time");
+    return { plan, planWithoutPauses: plan, remarks: [...remarks, ...unused] };
   }
   assertFewHeadings(text, format);
-  const plan = planText({ text, format, ...request, pausesAfterParagraphs });
-  const planWithoutPauses = pausesAfterParagraphs === true ? planText({ text, format, ...request }) : plan;
-  return { plan, planWithoutPauses, remarks: [] };
+  return planTwice((request) => planText({ text, format, ...request }));
 }
 
 /**
@@ -205,7 +204,7 @@ export function buildStoredPlan(source: PlanSource, options: PlanOptions): Store
   const choose = (plan: NarrationPlan): NarrationPlan =>
     chapters === undefined ? plan : selectChapters(plan, chapters);
   const plan = choose(whole.plan);
-  const planWithoutPauses = choose(whole.planWithoutPauses ?? whole.plan);
+  const planWithoutPauses = choose(whole.planWithoutPauses);
   const silent = plan.silentSpeakers.map(
     (name) => `No line begins with ${JSON.stringify(name)} and a colon: nobody speaks with that voice.`,
   );

@@ -11,9 +11,8 @@ import { shortenExcerpt } from "../text/excerpt.ts";
 import { parseReplacement } from "../text/plan-text.ts";
 import { quoteError } from "../text/quote-error.ts";
 import { buildInheritedRemarks } from "./plan-remarks.ts";
-import { type Remark, toRemarks } from "./remark.ts";
 import { applyPronunciations } from "./respelled-part.ts";
-import type { StoredPart, StoredPlan } from "./stored-plan.ts";
+import { type Remark, type StoredPart, type StoredPlan, toRemarks } from "./stored-plan.ts";
 
 export interface Edit {
   /** Words that occur exactly once in the narration. */

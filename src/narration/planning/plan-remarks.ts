@@ -7,8 +7,8 @@ import { numberChapters } from "../text/chapters/chapter-number.ts";
 import { describeChapter } from "../text/chapters/chosen-chapters.ts";
 import { shortenExcerpt } from "../text/excerpt.ts";
 import { formatNumberSpans } from "../text/number-spans.ts";
-import type { NarrationPlan } from "../text/plan-types.ts";
-import { type Remark, toRemarks } from "./remark.ts";
+import { DEFAULT_PAUSE_SECONDS, type NarrationPlan } from "../text/plan-types.ts";
+import { type Remark, toRemarks } from "./stored-plan.ts";
 
 const VOICES_SHOWN = 10;
 
@@ -128,3 +128,19 @@ export const buildPlanRemarks = (plan: NarrationPlan, voice: string | undefined)
   ...toRemarks("language", buildLanguageRemarks(plan, voice)),
   ...toRemarks("whole_text", [...buildFrontRemarks(plan), ...buildVoicesRemarks(plan, voice)]),
 ];
+
+/**
+ * Builds a remark that names the settings that a kind of text does not use, so that nobody waits for their effect. Returns an empty list if the call kept their defaults.
+ *
+ * @param reason why the settings have no effect, as a clause after "because"
+ */
+export function buildUnusedSettingsRemarks(
+  { pauseSeconds, fileLayout }: { readonly pauseSeconds: number; readonly fileLayout: "one" | "chapters" },
+  reason: string,
+): string[] {
+  const unused = [
+    ...(pauseSeconds === DEFAULT_PAUSE_SECONDS ? [] : ["pauses between paragraphs"]),
+    ...(fileLayout === "chapters" ? ["a file for each chapter"] : []),
+  ];
+  return unused.length === 0 ? [] : [`Not used: ${unused.join(" and ")}, because ${reason}.`];
+}

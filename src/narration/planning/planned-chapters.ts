@@ -1,8 +1,13 @@
-/** Finds the chapters of a stored plan that a caller names. */
+/** Finds the chapters of a stored plan that a caller names, and narrows the plan to them. */
 import { AudioError } from "../../errors.ts";
-import { describeChapter, parseChapterChoice } from "../text/chapters/chosen-chapters.ts";
-import type { PlannedChapter } from "../text/plan-types.ts";
+import {
+  describeChapter,
+  listPartsOfChapters,
+  parseChapterChoice,
+} from "../text/chapters/chosen-chapters.ts";
+import { buildChosenRemarks, buildChosenTitle, buildInheritedRemarks } from "./plan-remarks.ts";
 import type { StoredPlan } from "./stored-plan.ts";
+import { toRemarkOnWholeText } from "./unspoken-remarks.ts";
 
 /**
  * Returns the chapters of the whole text, and the indexes of those that are named.
@@ -16,27 +21,39 @@ export function findPlannedChapters(plan: StoredPlan, wanted: string) {
   }
   const chapters = plan.chapters.map(({ title, level = null }) => ({ title, level }));
   const chosenIndexes = parseChapterChoice(chapters, wanted);
-  assertPlanned(plan, chapters, chosenIndexes);
+  // A plan that was made for chosen chapters lacks the others.
+  const planned = new Set(plan.parts.map(({ chapterIndex }) => chapterIndex));
+  const missing = chosenIndexes.find((index) => plan.wholeTitle !== undefined && !planned.has(index));
+  if (missing !== undefined) {
+    throw new AudioError(
+      "invalid_request",
+      `This narration holds only some chapters of its text, and not ${describeChapter(chapters, missing)}. Nothing was sent.`,
+      { remedy: "Give the text or file again, with chapters." },
+    );
+  }
   return { chapters, chosenIndexes };
 }
 
 /**
- * Checks that the plan contains the wanted chapters. A plan that was made for chosen chapters lacks the others.
+ * Returns the plan of the chosen chapters, so that the text need not be sent again. Planning the same text with the same `chapters` gives an equal plan.
  *
- * @throws AudioError `invalid_request` for a chapter that the plan does not contain
+ * @param wanted the chapters, in the syntax of `parseChapterChoice`
+ * @throws AudioError as {@link findPlannedChapters} does; `invalid_request` for chapters with nothing to speak
  */
-function assertPlanned(
-  plan: StoredPlan,
-  chapters: readonly PlannedChapter[],
-  chosen: readonly number[],
-): void {
-  if (plan.wholeTitle === undefined) return;
-  const planned = new Set(plan.parts.map(({ chapterIndex }) => chapterIndex));
-  const missingChapterIndex = chosen.find((chapterIndex) => !planned.has(chapterIndex));
-  if (missingChapterIndex === undefined) return;
-  throw new AudioError(
-    "invalid_request",
-    `This narration holds only some chapters of its text, and not ${describeChapter(chapters, missingChapterIndex)}. Nothing was sent.`,
-    { remedy: "Give the text or file again, with chapters." },
-  );
+export function keepChosenChapters(plan: StoredPlan, wanted: string): StoredPlan {
+  const { chapters, chosenIndexes } = findPlannedChapters(plan, wanted);
+  if (chosenIndexes.length === chapters.length) return plan;
+  const parts = listPartsOfChapters(plan.parts, chosenIndexes);
+  const { wholeTitle: whole = plan.title } = plan;
+  return {
+    ...plan,
+    title: buildChosenTitle(whole, { chapters, chosen: chosenIndexes }),
+    wholeTitle: whole,
+    parts,
+    remarks: [
+      ...buildChosenRemarks({ chapters, chosen: chosenIndexes }),
+      ...buildInheritedRemarks(plan.remarks, { parts }),
+    ],
+    unspoken: plan.unspoken.map(toRemarkOnWholeText),
+  };
 }

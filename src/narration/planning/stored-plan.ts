@@ -1,10 +1,9 @@
-/** The stored form of a narration's plan, which is parsed when it is read. */
+/** The stored form of a narration's plan, which is parsed when it is read, and of its remarks. */
 import { z } from "zod";
 import type { OutputFormat } from "../../contract/audio-format.ts";
 import { NARRATION_SETTING_NAMES, pickSchemas, REQUEST_FIELDS } from "../../contract/request-fields.ts";
 import { LANGUAGES } from "../../contract/voices.ts";
 import { AudioError } from "../../errors.ts";
-import { remarkSchema } from "./remark.ts";
 
 /** Version of the stored form. It increases if the form changes in a way that older programs would misread. */
 const STORED_PLAN_VERSION = 1;
@@ -30,6 +29,29 @@ const storedPartSchema = z.object({
   estimatedSeconds: z.number().nonnegative(),
   estimatedCredits: z.number().nonnegative(),
 });
+
+/**
+ * The subject of a remark. When a plan is made from an older plan, by an edit or by a choice of chapters, the remarks
+ * of the older plan are treated as follows:
+ *
+ * - `text` and `language`: kept. A person must agree before a narration with a `language` remark starts.
+ * - `whole_text`: dropped, because it states amounts, such as credits or a number of parts.
+ * - `edges`: replaced, because it shows how the text of the older plan begins and ends.
+ * - `edit`: dropped by the next edit, because it shows the words of the previous edit.
+ */
+const aboutSchema = z.enum(["text", "language", "whole_text", "edges", "edit"]);
+
+const remarkSchema = z.object({
+  about: aboutSchema,
+  sentence: z.string(),
+  /** The sentence for a person at a shell, if it names options. */
+  terminal: z.string().optional(),
+});
+export type Remark = z.infer<typeof remarkSchema>;
+
+/** Converts sentences, which a person should know before paying, to remarks that all have the subject `about`. */
+export const toRemarks = (about: Remark["about"], sentences: readonly string[]): Remark[] =>
+  sentences.map((sentence) => ({ about, sentence }));
 
 const pronunciationSchema = z.object({
   word: z.string(),

@@ -1,4 +1,5 @@
 /** Finds the account that a bearer key belongs to (docs/contract.md, Authentication). */
+import { ServiceError } from "../sandbox-errors.ts";
 import type { ParsedAccounts } from "./accounts-file.ts";
 import type { Grant } from "./grants.ts";
 
@@ -25,11 +26,15 @@ export class AccountRegistry {
   }
 
   /**
-   * Returns the account of the bearer key in an `Authorization` header. Returns `undefined` for a missing,
-   * malformed, unknown or revoked key, because the contract gives all four the same response.
+   * Returns the account of the bearer key in an `Authorization` header.
+   *
+   * @throws ServiceError invalid_api_key for a missing, malformed, unknown or revoked key, because the contract gives
+   *   all four the same response
    */
-  accountFor(authorization: string | undefined): Account | undefined {
+  requireAccount(authorization: string | undefined): Account {
     const key = /^Bearer +(\S+) *$/i.exec(authorization ?? "")?.[1];
-    return key === undefined ? undefined : this.#byActiveKey.get(key);
+    const account = key === undefined ? undefined : this.#byActiveKey.get(key);
+    if (account !== undefined) return account;
+    throw new ServiceError("invalid_api_key", "The API key is missing, invalid or revoked.");
   }
 }

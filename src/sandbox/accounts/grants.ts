@@ -13,8 +13,9 @@ export interface GrantReservation {
   readonly credits: number;
 }
 
+/** Returns when a grant expires. The far future stands for never. */
 const computeExpiryMs = (grant: GrantTerms): number =>
-  grant.expires_at === undefined ? Number.POSITIVE_INFINITY : Date.parse(grant.expires_at);
+  grant.expires_at === undefined ? Number.MAX_SAFE_INTEGER : Date.parse(grant.expires_at);
 
 /** Returns false for an expired, refunded or disputed grant, which gives neither credits nor access. */
 const isUsable = (grant: GrantTerms, wallMs: number): boolean =>
@@ -47,11 +48,7 @@ export function planReservation(
 ): GrantReservation[] | undefined {
   const byExpiry = grants
     .filter((grant) => isUsable(grant, wallMs) && countAvailableCredits(grant) > 0)
-    // Check for equality first. For two grants without an expiry date, the difference would be Infinity minus Infinity,
-    // which is NaN.
-    .sort((a, b) =>
-      computeExpiryMs(a) === computeExpiryMs(b) ? 0 : computeExpiryMs(a) - computeExpiryMs(b),
-    );
+    .sort((one, other) => computeExpiryMs(one) - computeExpiryMs(other));
   const grantReservations: GrantReservation[] = [];
   let missingCredits = credits;
   for (const grant of byExpiry) {

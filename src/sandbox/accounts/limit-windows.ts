@@ -6,35 +6,6 @@ import {
 } from "../../contract/service-limits.ts";
 import type { SandboxClock } from "../clock.ts";
 
-/**
- * Admits at most `limit` requests of each account in any `windowMs` milliseconds. Stores at most `limit` timestamps for
- * each account.
- */
-class SlidingWindow {
-  readonly #admitted = new Map<string, number[]>();
-  readonly #limit: number;
-  readonly #windowMs: number;
-
-  constructor(limit: number, windowMs: number) {
-    this.#limit = limit;
-    this.#windowMs = windowMs;
-  }
-
-  /**
-   * Admits a request if the account is below its limit. Returns whether the request was admitted. Refused requests do
-   * not count.
-   */
-  admit(accountId: string, nowMs: number): boolean {
-    const recent = (this.#admitted.get(accountId) ?? []).filter(
-      (instant) => nowMs - instant < this.#windowMs,
-    );
-    const admitted = recent.length < this.#limit;
-    if (admitted) recent.push(nowMs);
-    this.#admitted.set(accountId, recent);
-    return admitted;
-  }
-}
-
 export interface AccountLimitsOptions {
   readonly clock: SandboxClock;
   /**
@@ -50,25 +21,33 @@ export interface AccountLimitsOptions {
  * count together.
  */
 export class AccountLimits {
-  readonly #submissions: SlidingWindow;
-  readonly #reads: SlidingWindow;
-  readonly #clock: SandboxClock;
-  readonly #isEnforced: boolean;
+  /** The times of admission in the last window, by kind of request and account. */
+  readonly #admittedMs = new Map<string, number[]>();
+  readonly #windowMs: number;
+  readonly #options: AccountLimitsOptions;
 
-  constructor({ clock, timeScale, isEnforced }: AccountLimitsOptions) {
-    const windowMs = LIMIT_WINDOW_SECONDS * 1000 * timeScale;
-    this.#submissions = new SlidingWindow(SUBMISSIONS_PER_WINDOW, windowMs);
-    this.#reads = new SlidingWindow(READS_PER_WINDOW, windowMs);
-    this.#clock = clock;
-    this.#isEnforced = isEnforced;
+  constructor(options: AccountLimitsOptions) {
+    this.#options = options;
+    this.#windowMs = LIMIT_WINDOW_SECONDS * 1000 * options.timeScale;
   }
 
   admitSubmission(accountId: string): boolean {
-    return !this.#isEnforced || this.#submissions.admit(accountId, this.#clock.steadyMs());
+    return this.#admit(`submission ${accountId}`, SUBMISSIONS_PER_WINDOW);
   }
 
   /** Queries and downloads share one window. */
   admitRead(accountId: string): boolean {
-    return !this.#isEnforced || this.#reads.admit(accountId, this.#clock.steadyMs());
+    return this.#admit(`read ${accountId}`, READS_PER_WINDOW);
+  }
+
+  /** Admits a request if fewer than `limit` of its key are in the window. Refused requests do not count. */
+  #admit(key: string, limit: number): boolean {
+    if (!this.#options.isEnforced) return true;
+    const nowMs = this.#options.clock.steadyMs();
+    const recent = (this.#admittedMs.get(key) ?? []).filter((instant) => nowMs - instant < this.#windowMs);
+    const isAdmitted = recent.length < limit;
+    if (isAdmitted) recent.push(nowMs);
+    this.#admittedMs.set(key, recent);
+    return isAdmitted;
   }
 }

@@ -10,12 +10,8 @@ import fastify, {
 } from "fastify";
 import { type Faults, faultsSchema } from "../faults.ts";
 import { buildErrorBody, invalidRequestError, notFoundError, ServiceError } from "../sandbox-errors.ts";
-import { registerAuthentication, requireAccount } from "./authentication.ts";
-import { registerContentRoute } from "./content-route.ts";
-import { registerCreateRoute } from "./create-route.ts";
-import type { RouteDeps } from "./query-route.ts";
-import { registerQueryRoute } from "./query-route.ts";
 import { parseJsonBody, registerBodyParser } from "./request-body.ts";
+import { type RouteDeps, registerRoutes } from "./routes.ts";
 
 /**
  * Maximum length of an id that the router accepts. It exceeds the longest request head, so every id reaches its route.
@@ -25,6 +21,11 @@ const MAX_ID_CHARACTERS = 65_536;
 /** Time limit for receiving the head and body of a request. */
 const REQUEST_TIMEOUT_MS = 60_000;
 
+const UNAVAILABLE = {
+  api_unavailable: "The API is not enabled.",
+  temporarily_unavailable: "The service is temporarily unavailable.",
+};
+
 /** Converts any error to the `ServiceError` that clients see. An internal error, such as a bug, becomes a 503. */
 function toServiceError(error: FastifyError, deps: RouteDeps): ServiceError {
   if (error instanceof ServiceError) return error;
@@ -32,7 +33,7 @@ function toServiceError(error: FastifyError, deps: RouteDeps): ServiceError {
     return invalidRequestError("The request could not be understood.");
   }
   deps.onInternalError(error);
-  return new ServiceError("temporarily_unavailable", "The service is temporarily unavailable.");
+  return new ServiceError("temporarily_unavailable", UNAVAILABLE.temporarily_unavailable);
 }
 
 function sendError(error: ServiceError, reply: FastifyReply): FastifyReply {
@@ -51,7 +52,7 @@ export function buildHttpApp(deps: RouteDeps): FastifyInstance {
   app.addHook("onRequest", async (request, reply) => {
     reply.header("cache-control", "no-store");
     // A request without a valid key gets 401, even if its path or method is unknown.
-    if (request.is404) requireAccount(deps.accountRegistry, request);
+    if (request.is404) deps.accountRegistry.requireAccount(request.headers.authorization);
   });
   registerBodyParser(app);
   app.setErrorHandler<FastifyError>((error, _request, reply) =>
@@ -62,10 +63,13 @@ export function buildHttpApp(deps: RouteDeps): FastifyInstance {
   );
   registerFaultsRoute(app, deps.faults);
   app.register(async (api) => {
-    registerAuthentication(api, deps.accountRegistry, deps.faults);
-    registerCreateRoute(api, deps);
-    registerQueryRoute(api, deps);
-    registerContentRoute(api, deps);
+    // Before any other check come 401 and then 503 (docs/contract.md, Authentication).
+    api.addHook("onRequest", async (request) => {
+      deps.accountRegistry.requireAccount(request.headers.authorization);
+      if (deps.faults.unavailable !== null)
+        throw new ServiceError(deps.faults.unavailable, UNAVAILABLE[deps.faults.unavailable]);
+    });
+    registerRoutes(api, deps);
   });
   return app;
 }
@@ -75,7 +79,7 @@ export function buildHttpApp(deps: RouteDeps): FastifyInstance {
  * requests with an `Origin` header, because browsers send this header with every POST. Otherwise, a web page in a
  * browser on this machine could set faults.
  */
-export function registerFaultsRoute(app: FastifyInstance, faults: Faults): void {
+function registerFaultsRoute(app: FastifyInstance, faults: Faults): void {
   app.post("/sandbox/faults", async (request, reply) => {
     if (request.headers.origin !== undefined) throw invalidRequestError("Web pages may not set faults.");
     const settings = faultsSchema.safeParse(parseJsonBody(request));

@@ -88,8 +88,11 @@ async function renderSamples(request: SpeechRequest, rateHz: number): Promise<Fl
  * @throws {UnspeakablePromptError} if the prompt contains nothing that can be spoken
  */
 export async function renderSpeech(request: SpeechRequest): Promise<SpokenAudio> {
-  const samples = await renderSamples(request, chooseEncoderRateHz(request.outputFormat, request.sampleRate));
+  const samples = await renderSamples(
+    request,
+    chooseEncoderRateHz(request.output_format, request.sample_rate),
+  );
   if (samples === null) throw new UnspeakablePromptError();
   amplify(samples, (PEAK * request.volume) / findPeak(samples));
-  return encode(samples, request.outputFormat, request.sampleRate);
+  return encode(samples, request.output_format, request.sample_rate);
 }

@@ -1,8 +1,6 @@
-/** Defines the request and the result of the speech engine. */
+/** Defines the request and the result of the speech engine, and how its threads answer. */
 import { z } from "zod";
-import { OUTPUT_FORMATS, SAMPLE_RATES } from "../../contract/audio-format.ts";
 import { REQUEST_FIELDS } from "../../contract/request-fields.ts";
-import { VOICE_IDS } from "../../contract/voices.ts";
 
 /** Variation of one take: large enough to hear, but too small to sound like another voice. */
 const variationSchema = z.object({
@@ -12,30 +10,35 @@ const variationSchema = z.object({
 });
 export type SpeechVariation = z.infer<typeof variationSchema>;
 
+/** The fields of AudioInput that the engine obeys, and the variation of the take. */
 export const speechRequestSchema = z.object({
   prompt: z.string(),
-  /** The voice preset, or undefined for the engine's default voice. */
-  voice: z.enum(VOICE_IDS).or(z.undefined()),
-  outputFormat: z.enum(OUTPUT_FORMATS),
-  /** Sample rate in Hz. */
-  sampleRate: z.literal(SAMPLE_RATES),
-  /** Factor of the speaking rate: 2 is twice as fast. */
+  /** The voice preset; absent for the default voice of the engine. */
+  voice: REQUEST_FIELDS.voice.schema.optional(),
+  output_format: REQUEST_FIELDS.output_format.schema,
+  sample_rate: REQUEST_FIELDS.sample_rate.schema,
   speed: REQUEST_FIELDS.speed.schema,
-  /** Factor of the amplitude: 2 is twice the amplitude. */
   volume: REQUEST_FIELDS.volume.schema,
-  /** Change of pitch in semitones. */
   pitch: REQUEST_FIELDS.pitch.schema,
-  /** Variation of this take. Without it, all takes sound the same. */
+  /** Without it, all takes sound the same. */
   variation: variationSchema.optional(),
 });
 export type SpeechRequest = z.infer<typeof speechRequestSchema>;
 
-export const spokenAudioSchema = z.object({
+const spokenAudioSchema = z.object({
   bytes: z.custom<Uint8Array>((value) => value instanceof Uint8Array),
   /** Exact duration of the audio in the file: its samples divided by its sample rate. */
   audioSeconds: z.number().positive(),
 });
 export type SpokenAudio = z.infer<typeof spokenAudioSchema>;
+
+/** The answer that a worker thread posts to each request. The main thread waits for it before the next request. */
+export const workerAnswerSchema = z.discriminatedUnion("outcome", [
+  spokenAudioSchema.extend({ outcome: z.literal("spoken") }),
+  z.object({ outcome: z.literal("unspeakable") }),
+  z.object({ outcome: z.literal("failed"), message: z.string() }),
+]);
+export type WorkerAnswer = z.infer<typeof workerAnswerSchema>;
 
 /** Thrown if nothing in the prompt can be spoken, for example because it contains only emoji. */
 export class UnspeakablePromptError extends Error {

@@ -1,9 +1,14 @@
 /** Starts and ends a worker thread, and runs one request at a time on it with a time limit. */
+import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { parse } from "node:path";
 import { Worker } from "node:worker_threads";
-import { type SpeechRequest, type SpokenAudio, UnspeakablePromptError } from "./speech-request.ts";
-import { type WorkerAnswer, workerAnswerSchema } from "./worker-messages.ts";
+import {
+  type SpeechRequest,
+  type SpokenAudio,
+  UnspeakablePromptError,
+  workerAnswerSchema,
+} from "./speech-request.ts";
 
 /**
  * Time limit of a request, in case the thread hangs. The longest prompts take a tenth of this time on an idle machine.
@@ -27,18 +32,13 @@ function buildWorkerUrl(): URL {
   return new URL(name, import.meta.url);
 }
 
-interface WorkerRequest {
-  readonly resolve: (audio: SpokenAudio) => void;
-  readonly reject: (error: Error) => void;
-  readonly timer: NodeJS.Timeout;
-}
-
 /** A thread that keeps the process alive only during a request. Once {@link isDead}, it accepts no requests. */
 export class SpeechWorker {
   readonly #timeoutMs: number;
   readonly #worker: Worker;
-  #job: WorkerRequest | undefined;
-  #isDead = false;
+  /** Aborts with the reason when the thread ends. */
+  readonly #death = new AbortController();
+  #isBusy = false;
 
   /**
    * Starts the thread.
@@ -51,30 +51,37 @@ export class SpeechWorker {
     // The thread must not inherit flags of this process, such as a test runner's loader.
     this.#worker = new Worker(url, { execArgv: [] });
     this.#worker.unref();
-    this.#worker.on("message", (message: unknown) => this.#receive(message));
     this.#worker.on("error", (error) => this.#die(new Error("the speech worker crashed", { cause: error })));
     this.#worker.on("exit", (code) => this.#die(new Error(`the speech worker ended with code ${code}`)));
   }
 
   get isIdle(): boolean {
-    return this.#job === undefined && !this.#isDead;
+    return !this.#isBusy && !this.isDead;
   }
 
   get isDead(): boolean {
-    return this.#isDead;
+    return this.#death.signal.aborted;
   }
 
   /** Runs a request. Call this only while {@link isIdle}. Rejects if the thread ends, hangs or reports a failure. */
-  speak(request: SpeechRequest): Promise<SpokenAudio> {
+  async speak(request: SpeechRequest): Promise<SpokenAudio> {
     if (!this.isIdle) throw new Error("the speech worker is busy or dead");
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        this.#die(new Error(`the speech worker took longer than ${this.#timeoutMs / 1000} s`));
-      }, this.#timeoutMs);
-      this.#job = { resolve, reject, timer };
-      this.#worker.ref();
-      this.#worker.postMessage(request);
-    });
+    this.#isBusy = true;
+    const timer = setTimeout(() => {
+      this.#die(new Error(`the speech worker took longer than ${this.#timeoutMs / 1000} s`));
+    }, this.#timeoutMs);
+    this.#worker.ref();
+    this.#worker.postMessage(request);
+    try {
+      const [message] = await once(this.#worker, "message", { signal: this.#death.signal });
+      return this.#toAudio(message);
+    } catch (error) {
+      throw this.isDead ? this.#death.signal.reason : error;
+    } finally {
+      clearTimeout(timer);
+      this.#isBusy = false;
+      this.#worker.unref();
+    }
   }
 
   /** Ends the thread, and rejects its current request with `reason`. */
@@ -83,38 +90,26 @@ export class SpeechWorker {
     await this.#worker.terminate();
   }
 
-  #receive(message: unknown): void {
-    const answer = workerAnswerSchema.safeParse(message);
-    if (answer.success) this.#answer(answer.data);
-    else this.#die(new Error("the speech worker gave no intelligible answer", { cause: answer.error }));
-  }
-
-  #answer(answer: WorkerAnswer): void {
-    const job = this.#endJob();
-    switch (answer.outcome) {
+  /** Returns the audio of an answer. An answer that cannot be read ends the thread. */
+  #toAudio(message: unknown): SpokenAudio {
+    const { data: answer, error } = workerAnswerSchema.safeParse(message);
+    switch (answer?.outcome) {
       case "spoken":
-        job?.resolve({ bytes: answer.bytes, audioSeconds: answer.audioSeconds });
-        break;
+        return { bytes: answer.bytes, audioSeconds: answer.audioSeconds };
       case "unspeakable":
-        job?.reject(new UnspeakablePromptError());
-        break;
+        throw new UnspeakablePromptError();
       case "failed":
-        job?.reject(new Error(`speech synthesis failed: ${answer.message}`));
-        break;
+        throw new Error(`speech synthesis failed: ${answer.message}`);
+      case undefined: {
+        const reason = new Error("the speech worker gave no intelligible answer", { cause: error });
+        this.#die(reason);
+        throw reason;
+      }
     }
   }
 
-  #endJob(): WorkerRequest | undefined {
-    const job = this.#job;
-    this.#job = undefined;
-    clearTimeout(job?.timer);
-    this.#worker.unref();
-    return job;
-  }
-
   #die(reason: Error): void {
-    this.#isDead = true;
-    this.#endJob()?.reject(reason);
+    this.#death.abort(reason);
     void this.#worker.terminate();
   }
 }

@@ -1,8 +1,7 @@
 /** Runs in the worker thread: receives requests and posts one answer to each. */
 import { parentPort } from "node:worker_threads";
 import { renderSpeech } from "./render.ts";
-import { speechRequestSchema, UnspeakablePromptError } from "./speech-request.ts";
-import type { WorkerAnswer } from "./worker-messages.ts";
+import { speechRequestSchema, UnspeakablePromptError, type WorkerAnswer } from "./speech-request.ts";
 
 async function answer(message: unknown): Promise<WorkerAnswer> {
   try {

@@ -3,8 +3,8 @@ import { createHash } from "node:crypto";
 import { chargeForSeconds } from "../../contract/billing.ts";
 import { RECOVERY_WINDOW_SECONDS } from "../../contract/service-limits.ts";
 import type { SandboxClock } from "../clock.ts";
-import type { SpeechVariation } from "../speech/speech.ts";
-import { type SpeechEngine, type SpeechRequest, UnspeakablePromptError } from "../speech/speech.ts";
+import type { SpeechEngine, SpeechRequest, SpeechVariation } from "../speech/speech.ts";
+import { speechRequestSchema, UnspeakablePromptError } from "../speech/speech-request.ts";
 import type { Task, TaskEnding } from "./task.ts";
 import type { TaskRegistry } from "./task-registry.ts";
 
@@ -24,19 +24,8 @@ class ProcessingError extends Error {
 const processingFailedError = (): ProcessingError =>
   new ProcessingError("generation_failed", "The audio could not be generated.");
 
-function buildSpeechRequest({ id, input }: Task): SpeechRequest {
-  const { prompt, voice, output_format, sample_rate, speed, volume, pitch } = input;
-  return {
-    prompt,
-    voice,
-    outputFormat: output_format,
-    sampleRate: sample_rate,
-    speed,
-    volume,
-    pitch,
-    variation: deriveVariation(id),
-  };
-}
+const buildSpeechRequest = ({ id, input }: Task): SpeechRequest =>
+  speechRequestSchema.parse({ ...input, variation: deriveVariation(id) });
 
 export interface TaskProcessorOptions {
   readonly clock: SandboxClock;

@@ -24,8 +24,8 @@ describe("input of a creation", () => {
       {
         prompt: "a\n\r\n b ",
         voice: undefined,
-        outputFormat: "mp3",
-        sampleRate: 24000,
+        output_format: "mp3",
+        sample_rate: 24000,
         speed: 1,
         volume: 1,
         pitch: 0,

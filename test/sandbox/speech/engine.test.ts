@@ -30,7 +30,7 @@ describe("determinism", () => {
   test.each(["mp3", "ogg_opus"] as const)(
     "%s: the same request gives the same bytes on any thread",
     async (format) => {
-      const request = speechRequest({ outputFormat: format, voice: "magnus_en_zh", pitch: 3, speed: 1.3 });
+      const request = speechRequest({ output_format: format, voice: "magnus_en_zh", pitch: 3, speed: 1.3 });
       const fresh = createSpeechEngine();
       const spoken = await Promise.all([engine.speak(request), engine.speak(request), fresh.speak(request)]);
       await fresh.close();

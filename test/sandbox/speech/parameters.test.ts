@@ -13,7 +13,7 @@ afterAll(() => engine.close());
 
 async function measured(changes: Partial<SpeechRequest>) {
   const { bytes, audioSeconds } = await engine.speak(
-    speechRequest({ prompt: VOICED_PROMPT, sampleRate: RATE_HZ, ...changes }),
+    speechRequest({ prompt: VOICED_PROMPT, sample_rate: RATE_HZ, ...changes }),
   );
   const samples = pcmSamples(bytes);
   return { samples, audioSeconds, loudness: loudness(samples), f0Hz: medianF0Hz(samples, RATE_HZ) };

@@ -104,7 +104,9 @@ describe("the longest prompts", { concurrent: true, timeout: 150_000 }, () => {
     ["Arabic", filled("مرحبا"), "quentin_en_zh"],
     ["Hindi", filled("नमस्ते दुनिया "), "quentin_en_zh"],
   ] as const)("2,048 code points of %s are spoken within the limits", async (_kind, prompt, voice) => {
-    const { audioSeconds } = await engine.speak(speechRequest({ prompt, voice, sampleRate: 8000, speed: 2 }));
+    const { audioSeconds } = await engine.speak(
+      speechRequest({ prompt, voice, sample_rate: 8000, speed: 2 }),
+    );
     expect(audioSeconds).toBeGreaterThan(20);
     expect(audioSeconds).toBeLessThanOrEqual(600);
   });

@@ -5,8 +5,8 @@ export function speechRequest(changes: Partial<SpeechRequest> = {}): SpeechReque
   return {
     prompt: "Hello world, a short sentence.",
     voice: undefined,
-    outputFormat: "pcm",
-    sampleRate: 16000,
+    output_format: "pcm",
+    sample_rate: 16000,
     speed: 1,
     volume: 1,
     pitch: 0,

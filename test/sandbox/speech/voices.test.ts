@@ -24,7 +24,7 @@ const heard: Heard[] = [];
 beforeAll(async () => {
   const spoken = [undefined, ...VOICE_IDS].map(async (voice) => {
     const { bytes, audioSeconds } = await engine.speak(
-      speechRequest({ prompt: PROMPT, voice, sampleRate: RATE_HZ }),
+      speechRequest({ prompt: PROMPT, voice, sample_rate: RATE_HZ }),
     );
     const samples = pcmSamples(bytes);
     return {

@@ -28,11 +28,9 @@ import {
   type Speaker,
 } from "../../text/plan-types.ts";
 import { buildPronunciationsField, type PlanOptions } from "../build-stored-plan.ts";
-import { buildEdgesRemark, buildPlanRemarks } from "../plan-remarks.ts";
-import { toRemarks } from "../remark.ts";
+import { buildEdgesRemark, buildPlanRemarks, buildUnusedSettingsRemarks } from "../plan-remarks.ts";
 import { applyPronunciations, type RespelledPart } from "../respelled-part.ts";
-import { getPlanFormat, type StoredPlan } from "../stored-plan.ts";
-import { buildUnusedSettingsRemarks } from "../unused-settings.ts";
+import { getPlanFormat, type StoredPlan, toRemarks } from "../stored-plan.ts";
 import { COLUMNS, parseSheet, refusedSheetError, type Sheet, type SheetRow } from "./parse-sheet.ts";
 
 const ISSUES_SHOWN = 10;
@@ -110,6 +108,10 @@ class RowIssues {
 
 const listRows = (rows: readonly number[]): string =>
   `${rows.length === 1 ? "Row" : "Rows"} ${formatNumberSpans(rows, SPANS_SHOWN)}`;
+
+/** Builds the remark on some rows; none if there are no such rows. */
+const buildRowsRemarks = (rows: readonly SheetRow[], remark: string): string[] =>
+  rows.length === 0 ? [] : [`${listRows(rows.map(({ number }) => number))}: ${remark}`];
 
 /** Finds the speaker whose name is in the cell; `null` if `voices` has no such speaker. */
 function findSpeakerNamed(cell: string, { voices }: PlanOptions): Partial<Speaker> | null {
@@ -245,15 +247,14 @@ const PLACEHOLDER =
 const PLACEHOLDERS_SHOWN = 4;
 
 function buildPlaceholderRemarks(rows: readonly SheetRow[]): string[] {
-  const found = rows.flatMap((row) =>
-    [...getText(row).matchAll(PLACEHOLDER)].map(([mark]) => ({ row, mark })),
+  const withMarks = rows
+    .map((row) => ({ row, marks: getText(row).match(PLACEHOLDER) ?? [] }))
+    .filter(({ marks }) => marks.length > 0);
+  const marks = [...new Set(withMarks.flatMap((row) => row.marks).map((mark) => JSON.stringify(mark)))];
+  return buildRowsRemarks(
+    withMarks.map(({ row }) => row),
+    `tags or placeholders such as ${marks.slice(0, PLACEHOLDERS_SHOWN).join(", ")} are sent as they stand, and may be spoken.`,
   );
-  if (found.length === 0) return [];
-  const marks = [...new Set(found.map(({ mark }) => JSON.stringify(mark)))].slice(0, PLACEHOLDERS_SHOWN);
-  const numbers = [...new Set(found.map(({ row }) => row.number))];
-  return [
-    `${listRows(numbers)}: tags or placeholders such as ${marks.join(", ")} are sent as they stand, and may be spoken.`,
-  ];
 }
 
 function buildColumnsRemarks({ unknownColumns }: Sheet): string[] {
@@ -279,13 +280,11 @@ function buildSilentRemarks(rows: readonly SheetRow[], { voices }: PlanOptions):
 }
 
 /** Reports rows whose text has several lines, because a stray quotation mark may have joined the lines. */
-function buildLineRemarks(rows: readonly SheetRow[]): string[] {
-  const multilineRows = rows.filter(({ cells }) => cells.text.includes("\n"));
-  if (multilineRows.length === 0) return [];
-  return [
-    `${listRows(multilineRows.map(({ number }) => number))}: the text has several lines, between quotation marks.`,
-  ];
-}
+const buildLineRemarks = (rows: readonly SheetRow[]): string[] =>
+  buildRowsRemarks(
+    rows.filter(({ cells }) => cells.text.includes("\n")),
+    "the text has several lines, between quotation marks.",
+  );
 
 /**
  * Reports names with the extension of another format. For example, if the format is mp3, the name `guard.wav` gives the
@@ -297,21 +296,20 @@ function buildEndingRemarks(rows: readonly SheetRow[], format: OutputFormat): st
   const rowsOfOtherFormat = rows.filter(({ cells }) =>
     otherExtensions.some((other) => cells.file.toLowerCase().endsWith(other)),
   );
-  const [first] = rowsOfOtherFormat;
-  if (first === undefined) return [];
-  const example = JSON.stringify(`${shortenExcerpt(first.cells.file)}${extension}`);
-  return [
-    `${listRows(rowsOfOtherFormat.map(({ number }) => number))}: the name in file ends as another format does, so the file is ${example}; output_format chooses the format.`,
-  ];
+  const example = JSON.stringify(`${shortenExcerpt(rowsOfOtherFormat[0]?.cells.file ?? "")}${extension}`);
+  return buildRowsRemarks(
+    rowsOfOtherFormat,
+    `the name in file ends as another format does, so the file is ${example}; output_format chooses the format.`,
+  );
 }
 
-function buildLongRemarks(planned: readonly PlannedRow[]): string[] {
-  const long = planned.filter(({ respelled }) => respelled.part.estimatedSeconds > MAXIMUM_CHARGE_SECONDS);
-  if (long.length === 0) return [];
-  return [
-    `${listRows(long.map(({ row }) => row.number))}: likely to be longer than ${MAXIMUM_CHARGE_SECONDS} s, where the service may cut a task off; divide the text into two rows.`,
-  ];
-}
+const buildLongRemarks = (planned: readonly PlannedRow[]): string[] =>
+  buildRowsRemarks(
+    planned
+      .filter(({ respelled }) => respelled.part.estimatedSeconds > MAXIMUM_CHARGE_SECONDS)
+      .map(({ row }) => row),
+    `likely to be longer than ${MAXIMUM_CHARGE_SECONDS} s, where the service may cut a task off; divide the text into two rows.`,
+  );
 
 /**
  * Plans a sheet: one part and one file for each row.
@@ -373,9 +371,6 @@ export function planSheet(source: string, options: PlanOptions): StoredPlan {
         ...buildLongRemarks(planned),
       ]),
     ],
-    unspoken:
-      silent.length === 0
-        ? []
-        : [`${listRows(silent.map(({ number }) => number))}: left out, because there is nothing to speak.`],
+    unspoken: buildRowsRemarks(silent, "left out, because there is nothing to speak."),
   };
 }

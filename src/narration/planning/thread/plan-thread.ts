@@ -2,11 +2,21 @@
 import { existsSync } from "node:fs";
 import { parse } from "node:path";
 import { Worker } from "node:worker_threads";
+import pLimit from "p-limit";
+import { z } from "zod";
 import { AudioError, internalError } from "../../../errors.ts";
+import { getSystemCode } from "../../../files/file-error.ts";
 import type { NarrationInput } from "../../../files/input-format.ts";
+import { wordingSchema } from "../../../ledger/stored-error.ts";
 import type { PlanOptions } from "../build-stored-plan.ts";
-import type { StoredPlan } from "../stored-plan.ts";
-import { planAnswerSchema } from "./plan-answer.ts";
+import { type StoredPlan, storedPlanSchema } from "../stored-plan.ts";
+
+/** The thread's answer: a plan, or the reason why there is none. */
+const planAnswerSchema = z.discriminatedUnion("isPlanned", [
+  z.object({ isPlanned: z.literal(true), plan: storedPlanSchema }),
+  z.object({ isPlanned: z.literal(false), message: z.string(), remedy: wordingSchema.optional() }),
+]);
+export type PlanAnswer = z.input<typeof planAnswerSchema>;
 
 /**
  * Maximum time for planning. Five novels take 3 s, and the rest is a reserve for busy machines. The limit is below 20
@@ -30,90 +40,57 @@ function tooMuchError(what: string, cause?: unknown): AudioError {
   });
 }
 
-const getErrorCode = (error: unknown): unknown =>
-  error instanceof Error && "code" in error ? error.code : undefined;
-
-function startWorker(workerData: unknown): Worker {
-  leaveRemovedFolder();
-  return new Worker(buildWorkerUrl(), {
-    workerData,
-    // Start the worker without the command-line flags of this process, such as the flag for the loader of a test
-    // runner.
-    execArgv: [],
-    resourceLimits: { maxOldGenerationSizeMb: MEMORY_MIB },
-  });
-}
-
 /**
- * Maximum number of planning threads. Each thread may take {@link MEMORY_MIB} MiB of memory, so further texts wait
+ * Allows two planning threads at a time. Each thread may take {@link MEMORY_MIB} MiB of memory, so further texts wait
  * until a thread is free.
  */
-const MAX_THREADS = 2;
-let busyThreadCount = 0;
-const waiting: Array<() => void> = [];
-
-async function takeThread(): Promise<void> {
-  if (busyThreadCount === MAX_THREADS) await new Promise<void>((resolve) => waiting.push(resolve));
-  else busyThreadCount += 1;
-}
-
-function releaseThread(): void {
-  const next = waiting.shift();
-  if (next === undefined) busyThreadCount -= 1;
-  else next();
-}
+const limitThreads = pLimit(2);
 
 /**
  * Plans an input in a worker thread, with limits of time and memory.
  *
  * @throws AudioError any error of planning; `invalid_request` if planning takes too long or too much memory
+ * @throws Error `ERR_ACCESS_DENIED` if `node --permission` forbids worker threads
  */
-export async function planInThread(source: NarrationInput, options: PlanOptions): Promise<StoredPlan> {
-  await takeThread();
-  try {
-    return await runPlanWorker(source, options);
-  } finally {
-    releaseThread();
-  }
-}
-
-async function runPlanWorker(source: NarrationInput, options: PlanOptions): Promise<StoredPlan> {
-  let worker: Worker;
-  try {
-    worker = startWorker({ source, options });
-  } catch (error) {
-    // Plan in this thread if `node --permission` forbids worker threads.
-    if (getErrorCode(error) !== "ERR_ACCESS_DENIED") throw error;
-    const { planByKind } = await import("../plan-by-kind.ts");
-    return await planByKind(source, options);
-  }
-  let timer: NodeJS.Timeout | undefined;
-  try {
-    const answer = await new Promise<unknown>((resolve, reject) => {
-      timer = setTimeout(
-        () => reject(tooMuchError(`took longer than ${PLAN_TIMEOUT_MS / 1000} s`)),
-        PLAN_TIMEOUT_MS,
-      );
-      worker.on("message", resolve);
-      worker.on("error", (error) => {
-        const isMemory = getErrorCode(error) === "ERR_WORKER_OUT_OF_MEMORY";
-        reject(
-          isMemory ? tooMuchError(`took more than ${MEMORY_MIB} MiB of memory`, error) : internalError(error),
-        );
-      });
-      worker.on("exit", (code) => reject(internalError(new Error(`the planning thread ended with ${code}`))));
+export const planInThread = (source: NarrationInput, options: PlanOptions): Promise<StoredPlan> =>
+  limitThreads(async () => {
+    leaveRemovedFolder();
+    const worker = new Worker(buildWorkerUrl(), {
+      workerData: { source, options },
+      // Start the worker without the command-line flags of this process, such as the flag for the loader of a test
+      // runner.
+      execArgv: [],
+      resourceLimits: { maxOldGenerationSizeMb: MEMORY_MIB },
     });
-    const parsed = planAnswerSchema.parse(answer);
-    if (parsed.isPlanned) return parsed.plan;
-    throw new AudioError("invalid_request", parsed.message, { remedy: parsed.remedy });
-  } finally {
-    clearTimeout(timer);
-    await worker.terminate();
-  }
+    try {
+      const answer = planAnswerSchema.parse(await waitForAnswer(worker));
+      if (answer.isPlanned) return answer.plan;
+      throw new AudioError("invalid_request", answer.message, { remedy: answer.remedy });
+    } finally {
+      await worker.terminate();
+    }
+  });
+
+async function waitForAnswer(worker: Worker): Promise<unknown> {
+  let timer: NodeJS.Timeout | undefined;
+  return await new Promise<unknown>((resolve, reject) => {
+    timer = setTimeout(
+      () => reject(tooMuchError(`took longer than ${PLAN_TIMEOUT_MS / 1000} s`)),
+      PLAN_TIMEOUT_MS,
+    );
+    worker.on("message", resolve);
+    worker.on("error", (error) => {
+      const isMemory = getSystemCode(error) === "ERR_WORKER_OUT_OF_MEMORY";
+      reject(
+        isMemory ? tooMuchError(`took more than ${MEMORY_MIB} MiB of memory`, error) : internalError(error),
+      );
+    });
+    worker.on("exit", (code) => reject(internalError(new Error(`the planning thread ended with ${code}`))));
+  }).finally(() => clearTimeout(timer));
 }
 
-/** Leaves the working folder if it was removed, because no thread starts in such a folder. Call it before each start. */
-export function leaveRemovedFolder(): void {
+/** Leaves the working folder if it was removed, because no thread starts in such a folder. */
+function leaveRemovedFolder(): void {
   try {
     // Node remembers the folder, so its path may lead nowhere.
     if (existsSync(process.cwd())) return;

@@ -1,4 +1,5 @@
 /** Plans a text without blocking other calls: a short one at once, a long one in a worker thread. */
+import { getSystemCode } from "../../../files/file-error.ts";
 import type { NarrationInput } from "../../../files/input-format.ts";
 import type { PlanOptions } from "../build-stored-plan.ts";
 import type { StoredPlan } from "../stored-plan.ts";
@@ -20,7 +21,12 @@ export async function planWithoutBlocking(source: NarrationInput, options: PlanO
   const isBook = source.format === "epub" || source.format === "html";
   if (isBook || source.text.length > MAX_CODE_UNITS_WITHOUT_THREAD) {
     const { planInThread } = await import("./plan-thread.ts");
-    return await planInThread(source, options);
+    try {
+      return await planInThread(source, options);
+    } catch (error) {
+      // Plan in this thread if `node --permission` forbids worker threads.
+      if (getSystemCode(error) !== "ERR_ACCESS_DENIED") throw error;
+    }
   }
   const { planByKind } = await import("../plan-by-kind.ts");
   return await planByKind(source, options);

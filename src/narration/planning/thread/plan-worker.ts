@@ -1,11 +1,10 @@
 /** Runs in the planning thread: plans one text, posts the plan or the refusal, and ends. */
 import { parentPort, workerData } from "node:worker_threads";
-import type { z } from "zod";
 import { AudioError } from "../../../errors.ts";
 import { planByKind } from "../plan-by-kind.ts";
-import type { planAnswerSchema } from "./plan-answer.ts";
+import type { PlanAnswer } from "./plan-thread.ts";
 
-async function answer(): Promise<z.input<typeof planAnswerSchema>> {
+async function answer(): Promise<PlanAnswer> {
   try {
     return { isPlanned: true, plan: await planByKind(workerData.source, workerData.options) };
   } catch (error) {

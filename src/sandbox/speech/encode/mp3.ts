@@ -18,26 +18,28 @@ const BITRATES_KBPS = {
   48000: 128,
 } as const satisfies Record<SampleRate, number>;
 
+const isMpeg1 = (sampleRate: SampleRate): boolean => sampleRate >= 32000;
+
+/** Returns the number of samples in one frame: 1,152 in MPEG-1, half of that in MPEG-2 and 2.5. */
+const getSamplesPerFrame = (sampleRate: SampleRate): number => (isMpeg1(sampleRate) ? 1152 : 576);
+
 /** Delay of encoder and decoder together, in samples. Players play the delay as leading silence: 0.14 s at 8 kHz. */
 const DELAY_SAMPLES = 576 + 529;
 /** LAME lowers its input by 5 %. Samples are divided by this factor first, so that all formats are equally loud. */
 const ENCODER_GAIN = 0.95;
 const ENCODE_BLOCK_SAMPLES = 1152 * 64;
 
-/**
- * Returns the length in bytes of the frame at `offset`: the average frame length, rounded down, plus 1 if the frame's
- * padding bit is set.
- */
-function readFrameBytesAt(bytes: Uint8Array, offset: number, sampleRate: SampleRate): number {
-  const paddingBytes = ((bytes[offset + 2] ?? 0) >> 1) & 1;
-  const average = ((getSamplesPerFrame(sampleRate) / 8) * BITRATES_KBPS[sampleRate] * 1000) / sampleRate;
-  return Math.floor(average) + paddingBytes;
-}
+/** Returns the length in bytes of a frame without a padding byte. */
+const getFrameBytes = (sampleRate: SampleRate): number =>
+  Math.floor(((getSamplesPerFrame(sampleRate) / 8) * BITRATES_KBPS[sampleRate] * 1000) / sampleRate);
 
 /** Returns the first `frames` frames. Drops the rest: one or two frames that the encoder adds at the end. */
 function takeFirstFrames(bytes: Uint8Array, frames: number, sampleRate: SampleRate): Uint8Array {
   let end = 0;
-  for (let frame = 0; frame < frames; frame++) end += readFrameBytesAt(bytes, end, sampleRate);
+  for (let frame = 0; frame < frames; frame++) {
+    const paddingBytes = ((bytes[end + 2] ?? 0) >> 1) & 1;
+    end += getFrameBytes(sampleRate) + paddingBytes;
+  }
   if (end > bytes.length) throw new Error("the MP3 encoder made fewer frames than its samples fill");
   return bytes.subarray(0, end);
 }
@@ -88,13 +90,7 @@ export async function encodeMp3(
   const keptSamples = samples.subarray(countReplaceableSilence(samples));
   const frames = Math.ceil((DELAY_SAMPLES + keptSamples.length) / getSamplesPerFrame(sampleRate));
   const audio = takeFirstFrames(await encodeFrames(keptSamples, sampleRate), frames, sampleRate);
-  const info = buildInfoFrame({
-    firstAudioFrameHeader: audio.subarray(0, 4),
-    frameBytes: readFrameBytesAt(Uint8Array.of(), 0, sampleRate),
-    audioBytes: audio.length,
-    frames,
-    sampleRate,
-  });
+  const info = buildInfoFrame(audio, frames, sampleRate);
   return { bytes: concatBytes([info, audio]), playedSamples: frames * getSamplesPerFrame(sampleRate) };
 }
 
@@ -107,37 +103,25 @@ const SIDE_INFO_BYTES = { mpeg1: 17, mpeg2: 9 };
 const HAS_FRAMES_BYTES_TABLE = 0x07;
 const SEEK_TABLE_ENTRIES = 100;
 
-const isMpeg1 = (sampleRate: SampleRate): boolean => sampleRate >= 32000;
-
-/** Returns the number of samples in one frame: 1,152 in MPEG-1, half of that in MPEG-2 and 2.5. */
-export const getSamplesPerFrame = (sampleRate: SampleRate): number => (isMpeg1(sampleRate) ? 1152 : 576);
-
-export interface InfoFrameFacts {
-  readonly firstAudioFrameHeader: Uint8Array;
-  /** Length of the Info frame. At least 137 bytes are needed; every bitrate in mp3.ts gives at least 192. */
-  readonly frameBytes: number;
-  readonly audioBytes: number;
-  readonly frames: number;
-  readonly sampleRate: SampleRate;
-}
-
 /**
- * Builds the Info frame, which precedes the audio frames. It states no delay and no padding, because the audio
- * fills its frames completely and players have nothing to trim.
+ * Builds the Info frame, which precedes the audio frames. It states no delay and no padding, because the audio fills
+ * its frames completely and players have nothing to trim. It needs 137 bytes; every bitrate gives at least 192.
+ *
+ * @param audio all audio frames, whose first header is copied
+ * @param frames number of the audio frames
  */
-export function buildInfoFrame(facts: InfoFrameFacts): Uint8Array {
-  const frame = new Uint8Array(facts.frameBytes);
-  const view = new DataView(frame.buffer);
-  frame.set(facts.firstAudioFrameHeader, 0);
+function buildInfoFrame(audio: Uint8Array, frames: number, sampleRate: SampleRate): Buffer {
+  const frame = Buffer.alloc(getFrameBytes(sampleRate));
+  frame.set(audio.subarray(0, HEADER_BYTES), 0);
   // Clear the padding bit of the copied header, because the Info frame has no padding byte.
-  view.setUint8(2, view.getUint8(2) & ~0x02);
-  const tag = HEADER_BYTES + (isMpeg1(facts.sampleRate) ? SIDE_INFO_BYTES.mpeg1 : SIDE_INFO_BYTES.mpeg2);
-  frame.set(new TextEncoder().encode("Info"), tag);
-  view.setUint32(tag + 4, HAS_FRAMES_BYTES_TABLE);
-  view.setUint32(tag + 8, facts.frames);
-  view.setUint32(tag + 12, facts.frameBytes + facts.audioBytes);
+  frame[2] = (frame[2] ?? 0) & ~0x02;
+  const tag = HEADER_BYTES + (isMpeg1(sampleRate) ? SIDE_INFO_BYTES.mpeg1 : SIDE_INFO_BYTES.mpeg2);
+  frame.write("Info", tag);
+  frame.writeUInt32BE(HAS_FRAMES_BYTES_TABLE, tag + 4);
+  frame.writeUInt32BE(frames, tag + 8);
+  frame.writeUInt32BE(frame.length + audio.length, tag + 12);
   for (let entry = 0; entry < SEEK_TABLE_ENTRIES; entry++) {
-    view.setUint8(tag + 16 + entry, Math.floor((entry * 256) / SEEK_TABLE_ENTRIES));
+    frame[tag + 16 + entry] = Math.floor((entry * 256) / SEEK_TABLE_ENTRIES);
   }
   return frame;
 }

@@ -1,11 +1,11 @@
 /** Writes pages of the Ogg container (RFC 3533) for one logical stream. */
-import { concatBytes } from "./concat-bytes.ts";
 
 const CRC_POLYNOMIAL = 0x04c11db7;
 const HEADER_BYTES = 27;
 const CHECKSUM_OFFSET = 22;
 const SEGMENT_BYTES = 255;
-const MAX_SEGMENTS = 255;
+/** Number of segment table entries for which a page has room. */
+export const MAX_SEGMENTS = 255;
 
 export const FIRST_PAGE = 2;
 export const MIDDLE_PAGE = 0;
@@ -32,9 +32,8 @@ function buildLacing(packet: Uint8Array): number[] {
   return [...Array<number>(full).fill(SEGMENT_BYTES), packet.length % SEGMENT_BYTES];
 }
 
-/** Counts the segment table entries that a packet needs. A page has room for {@link MAX_PAGE_SEGMENTS}. */
-export const countSegments = (packet: Uint8Array): number => Math.floor(packet.length / SEGMENT_BYTES) + 1;
-export const MAX_PAGE_SEGMENTS = MAX_SEGMENTS;
+/** Counts the segment table entries that a packet needs. */
+export const countSegments = (packet: Uint8Array): number => buildLacing(packet).length;
 
 export interface OggPage {
   readonly kind: typeof FIRST_PAGE | typeof MIDDLE_PAGE | typeof LAST_PAGE;
@@ -47,19 +46,17 @@ export interface OggPage {
 }
 
 /** Builds the bytes of a page, with its checksum. Throws a RangeError if the packets need more than 255 segments. */
-export function buildOggPage(page: OggPage): Uint8Array {
+export function buildOggPage(page: OggPage): Buffer {
   const segments = page.packets.flatMap(buildLacing);
   if (segments.length > MAX_SEGMENTS) throw new RangeError("too many segments for one Ogg page");
-  const header = new Uint8Array(HEADER_BYTES + segments.length);
-  const view = new DataView(header.buffer);
-  header.set(new TextEncoder().encode("OggS"), 0);
+  const header = Buffer.alloc(HEADER_BYTES);
+  header.write("OggS");
   header[5] = page.kind;
-  view.setBigUint64(6, BigInt(page.granulePosition), true);
-  view.setUint32(14, page.serial, true);
-  view.setUint32(18, page.sequence, true);
+  header.writeBigUInt64LE(BigInt(page.granulePosition), 6);
+  header.writeUInt32LE(page.serial, 14);
+  header.writeUInt32LE(page.sequence, 18);
   header[26] = segments.length;
-  header.set(segments, HEADER_BYTES);
-  const bytes = concatBytes([header, ...page.packets]);
-  new DataView(bytes.buffer).setUint32(CHECKSUM_OFFSET, computeChecksum(bytes), true);
+  const bytes = Buffer.concat([header, Buffer.from(segments), ...page.packets]);
+  bytes.writeUInt32LE(computeChecksum(bytes), CHECKSUM_OFFSET);
   return bytes;
 }

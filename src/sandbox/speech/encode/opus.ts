@@ -7,8 +7,9 @@ import {
   countSegments,
   FIRST_PAGE,
   LAST_PAGE,
-  MAX_PAGE_SEGMENTS,
+  MAX_SEGMENTS,
   MIDDLE_PAGE,
+  type OggPage,
 } from "./ogg-pages.ts";
 
 type OpusRate = 8000 | 16000 | 24000 | 48000;
@@ -32,25 +33,18 @@ export function chooseOpusRateHz(sampleRate: SampleRate): OpusRate {
   return sampleRate === 32000 || sampleRate === 44100 ? 48000 : sampleRate;
 }
 
-function buildIdentificationHeader(preSkip: number, inputSampleRateHz: number): Uint8Array {
-  const packet = new Uint8Array(19);
-  const view = new DataView(packet.buffer);
-  packet.set(new TextEncoder().encode("OpusHead"), 0);
+function buildIdentificationHeader(preSkip: number, inputSampleRateHz: number): Buffer {
+  const packet = Buffer.alloc(19);
+  packet.write("OpusHead");
   packet[8] = 1;
   packet[9] = 1;
-  view.setUint16(10, preSkip, true);
-  view.setUint32(12, inputSampleRateHz, true);
+  packet.writeUInt16LE(preSkip, 10);
+  packet.writeUInt32LE(inputSampleRateHz, 12);
   return packet;
 }
 
-function buildCommentHeader(): Uint8Array {
-  const vendor = new TextEncoder().encode("libopus");
-  const packet = new Uint8Array(8 + 4 + vendor.length + 4);
-  packet.set(new TextEncoder().encode("OpusTags"), 0);
-  new DataView(packet.buffer).setUint32(8, vendor.length, true);
-  packet.set(vendor, 12);
-  return packet;
-}
+/** The comment header: the name of the encoder with its length, and no comments. */
+const COMMENT_HEADER = Buffer.from("OpusTags\x07\0\0\0libopus\0\0\0\0", "latin1");
 
 async function encodePackets(
   samples: Float32Array,
@@ -88,37 +82,25 @@ export async function encodeOpus(samples: Float32Array, sampleRate: SampleRate):
   const { packets, preSkip } = await encodePackets(samples, rateHz);
   const packetGranules = FRAME_SECONDS * GRANULE_RATE_HZ;
   const endGranule = preSkip + (samples.length * GRANULE_RATE_HZ) / rateHz;
-  const headers = [buildIdentificationHeader(preSkip, sampleRate), buildCommentHeader()];
-  const pages = headers.map((packet, sequence) =>
-    buildOggPage({
-      kind: sequence === 0 ? FIRST_PAGE : MIDDLE_PAGE,
-      granulePosition: 0,
-      serial: SERIAL,
-      sequence,
-      packets: [packet],
-    }),
-  );
+  const pages: Uint8Array[] = [];
+  const addPage = (kind: OggPage["kind"], granulePosition: number, packets: readonly Uint8Array[]): void => {
+    pages.push(buildOggPage({ kind, granulePosition, serial: SERIAL, sequence: pages.length, packets }));
+  };
+  addPage(FIRST_PAGE, 0, [buildIdentificationHeader(preSkip, sampleRate)]);
+  addPage(MIDDLE_PAGE, 0, [COMMENT_HEADER]);
   let encodedPackets = 0;
   while (encodedPackets < packets.length) {
     const page: Uint8Array[] = [];
     let segments = 0;
     for (const packet of packets.slice(encodedPackets, encodedPackets + PACKETS_PER_PAGE)) {
       segments += countSegments(packet);
-      if (segments > MAX_PAGE_SEGMENTS) break;
+      if (segments > MAX_SEGMENTS) break;
       page.push(packet);
     }
     encodedPackets += page.length;
-    const isLast = encodedPackets === packets.length;
-    pages.push(
-      buildOggPage({
-        kind: isLast ? LAST_PAGE : MIDDLE_PAGE,
-        // If the final granule position lies before the end of the last packet, decoders drop the rest of that packet.
-        granulePosition: isLast ? endGranule : encodedPackets * packetGranules,
-        serial: SERIAL,
-        sequence: pages.length,
-        packets: page,
-      }),
-    );
+    // If the final granule position lies before the end of the last packet, decoders drop the rest of that packet.
+    if (encodedPackets === packets.length) addPage(LAST_PAGE, endGranule, page);
+    else addPage(MIDDLE_PAGE, encodedPackets * packetGranules, page);
   }
   return concatBytes(pages);
 }

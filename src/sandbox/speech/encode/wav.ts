@@ -10,22 +10,20 @@ const FORMAT_PCM = 1;
  *
  * @param dataBytes length in bytes of the samples that follow the header
  */
-export function buildWavHeader(sampleRateHz: number, dataBytes: number): Uint8Array {
-  const header = new Uint8Array(HEADER_BYTES);
-  const view = new DataView(header.buffer);
-  const ascii = new TextEncoder();
-  header.set(ascii.encode("RIFF"), 0);
-  view.setUint32(4, HEADER_BYTES - 8 + dataBytes, true);
-  header.set(ascii.encode("WAVEfmt "), 8);
-  view.setUint32(16, 16, true);
-  view.setUint16(20, FORMAT_PCM, true);
-  view.setUint16(22, 1, true);
-  view.setUint32(24, sampleRateHz, true);
-  view.setUint32(28, sampleRateHz * BYTES_PER_SAMPLE, true);
-  view.setUint16(32, BYTES_PER_SAMPLE, true);
-  view.setUint16(34, BYTES_PER_SAMPLE * 8, true);
-  header.set(ascii.encode("data"), 36);
-  view.setUint32(40, dataBytes, true);
+export function buildWavHeader(sampleRateHz: number, dataBytes: number): Buffer {
+  const header = Buffer.alloc(HEADER_BYTES);
+  header.write("RIFF");
+  header.writeUInt32LE(HEADER_BYTES - 8 + dataBytes, 4);
+  header.write("WAVEfmt ", 8);
+  header.writeUInt32LE(16, 16);
+  header.writeUInt16LE(FORMAT_PCM, 20);
+  header.writeUInt16LE(1, 22);
+  header.writeUInt32LE(sampleRateHz, 24);
+  header.writeUInt32LE(sampleRateHz * BYTES_PER_SAMPLE, 28);
+  header.writeUInt16LE(BYTES_PER_SAMPLE, 32);
+  header.writeUInt16LE(BYTES_PER_SAMPLE * 8, 34);
+  header.write("data", 36);
+  header.writeUInt32LE(dataBytes, 40);
   return header;
 }
 

@@ -12,6 +12,8 @@ export type FliteVoice = "kal16" | "awb" | "slt";
 
 export const FLITE_RATE_HZ = 16000;
 
+const OUTPUT_FILE = "speech.wav";
+
 /** Standard deviation of the pitch in natural intonation, as a share of the mean pitch. */
 const INTONATION_SPREAD: Readonly<Record<FliteVoice, number>> = { kal16: 0.12, awb: 0.13, slt: 0.12 };
 
@@ -103,10 +105,10 @@ export async function speakWithFlite(request: FliteRequest): Promise<Float32Arra
       "-t",
       renderMarkup(request.tokens),
       "-o",
-      "/speech.wav",
+      `/${OUTPUT_FILE}`,
     ],
     // With -ssml the engine appends its audio to the output file, which must therefore exist.
-    file: buildWavHeader(FLITE_RATE_HZ, 0),
+    file: { name: OUTPUT_FILE, content: buildWavHeader(FLITE_RATE_HZ, 0) },
   });
   const data = wav.subarray(buildWavHeader(FLITE_RATE_HZ, 0).length);
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength);

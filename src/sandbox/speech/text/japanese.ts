@@ -1,5 +1,5 @@
 /** Reads kana. The sandbox has no Japanese readings of kanji, so mandarin.ts reads them as Mandarin. */
-import { createSpellingReader } from "./spelling-rules.ts";
+import { createSpellingReader, PLAIN_CONSONANTS } from "./spelling-rules.ts";
 import { type SpeechToken, toPhoneTokens } from "./tokens.ts";
 
 const romaji = createSpellingReader([
@@ -14,23 +14,10 @@ const romaji = createSpellingReader([
   ["uu?", "uw"],
   ["ee|ei|e", "eh"],
   ["oo|ou|o", "ow"],
-  ["k", "k"],
-  ["s", "s"],
-  ["t", "t"],
   ["n'?", "n"],
   ["h", "hh"],
-  ["f", "f"],
-  ["m", "m"],
-  ["y", "y"],
-  ["r", "r"],
-  ["w", "w"],
-  ["g", "g"],
-  ["z", "z"],
-  ["d", "d"],
-  ["b", "b"],
-  ["p", "p"],
   ["j", "jh"],
-  ["v", "v"],
+  ...PLAIN_CONSONANTS,
 ]);
 
 /** Converts a run of hiragana or katakana to tokens. */

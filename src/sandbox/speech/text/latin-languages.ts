@@ -1,25 +1,8 @@
 /** Reads words and digits of Spanish, Portuguese and Indonesian. */
-import { createSpellingReader, type SpellingRule } from "./spelling-rules.ts";
+import { createSpellingReader, PLAIN_CONSONANTS } from "./spelling-rules.ts";
 import { type SpeechToken, toPhoneTokens } from "./tokens.ts";
 
 export type SpelledLanguage = "es" | "pt" | "id";
-
-const PLAIN_CONSONANTS: readonly SpellingRule[] = [
-  ["b", "b"],
-  ["d", "d"],
-  ["f", "f"],
-  ["k", "k"],
-  ["l", "l"],
-  ["m", "m"],
-  ["n", "n"],
-  ["p", "p"],
-  ["r", "r"],
-  ["s", "s"],
-  ["t", "t"],
-  ["v", "v"],
-  ["w", "w"],
-  ["y", "y"],
-];
 
 const spanish = createSpellingReader([
   ["ch", "ch"],
@@ -29,7 +12,6 @@ const spanish = createSpellingReader([
   ["gu(?=[eiéí])", "g"],
   ["gü", "g w"],
   ["g(?=[eiéí])|j", "hh"],
-  ["g", "g"],
   ["c(?=[eiéí])|z", "s"],
   ["c", "k"],
   ["ñ", "n y"],
@@ -55,10 +37,8 @@ const portuguese = createSpellingReader([
   ["qu(?=[eiéêí])|q", "k"],
   ["gu(?=[eiéêí])", "g"],
   ["g(?=[eiéêí])|j", "zh"],
-  ["g", "g"],
   ["c", "k"],
   ["x", "sh"],
-  ["z", "z"],
   ["(?<=[aeiou])s(?=[aeiou])", "z"],
   ["h", ""],
   ["d(?=[ií]|e$)", "jh"],
@@ -89,10 +69,8 @@ const indonesian = createSpellingReader([
   ["au$", "aw"],
   ["c", "ch"],
   ["j", "jh"],
-  ["g", "g"],
   ["q", "k"],
   ["x", "k s"],
-  ["z", "z"],
   ["a", "aa"],
   ["e(?=[^aeiou]+[aeiou])", "ah"],
   ["[eé]", "eh"],

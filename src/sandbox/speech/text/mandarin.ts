@@ -1,30 +1,18 @@
 /** Reads Han characters as Mandarin. Tones are left out because the engine cannot speak them. */
 import { type SpeechToken, toPhoneTokens } from "./tokens.ts";
 
+/** The phones of the initials that are not themselves names of a phone. */
 const INITIALS: Readonly<Record<string, string>> = {
-  b: "b",
-  p: "p",
-  m: "m",
-  f: "f",
-  d: "d",
-  t: "t",
-  n: "n",
-  l: "l",
-  g: "g",
-  k: "k",
   h: "hh",
   j: "jh",
   q: "ch",
   x: "sh",
   zh: "jh",
-  ch: "ch",
-  sh: "sh",
-  r: "r",
   z: "d z",
   c: "t s",
-  s: "s",
 };
 
+/** The phones of finals. A final that is not here is a glide before one of these: `iang` is `i` and `ang`. */
 const FINALS: Readonly<Record<string, string>> = {
   a: "aa",
   o: "ao",
@@ -41,33 +29,25 @@ const FINALS: Readonly<Record<string, string>> = {
   ong: "ow ng",
   er: "aa r",
   i: "iy",
-  ia: "y aa",
   ie: "y eh",
-  io: "y ao",
-  iao: "y aw",
   iu: "y ow",
-  iou: "y ow",
   ian: "y eh n",
   in: "iy n",
-  iang: "y aa ng",
   ing: "iy ng",
-  iong: "y ow ng",
   u: "uw",
-  ua: "w aa",
-  uo: "w ao",
-  uai: "w ay",
   ui: "w ey",
-  uei: "w ey",
-  uan: "w aa n",
   un: "w ah n",
-  uen: "w ah n",
-  uang: "w aa ng",
-  ueng: "w ah ng",
   ü: "y uw",
   üe: "y eh",
   üan: "y eh n",
   ün: "y uw n",
 };
+const GLIDES: Readonly<Record<string, string>> = { i: "y", u: "w" };
+
+function toFinalPhones(final: string): string | undefined {
+  const [glide, rest] = [GLIDES[final.slice(0, 1)], FINALS[final.slice(1)]];
+  return FINALS[final] ?? (glide === undefined || rest === undefined ? undefined : `${glide} ${rest}`);
+}
 
 /**
  * Maps an initial of pinyin to the vowel that is spoken for an i after this initial, as in `shi` or `zi`. Mandarin
@@ -99,8 +79,8 @@ function toPinyinPhones(syllable: string): string {
   const written = rest.replaceAll("v", "ü");
   const final =
     initial === "" ? getBareFinal(written) : /[jqx]/.test(initial) ? written.replace(/^u/, "ü") : written;
-  const vowel = final === "i" ? (SYLLABIC_I_VOWELS[initial] ?? FINALS["i"]) : FINALS[final];
-  return vowel === undefined ? "" : `${INITIALS[initial] ?? ""} ${vowel}`.trim();
+  const vowel = final === "i" ? (SYLLABIC_I_VOWELS[initial] ?? "iy") : toFinalPhones(final);
+  return vowel === undefined ? "" : `${INITIALS[initial] ?? initial} ${vowel}`.trim();
 }
 
 /** The phone of rare characters that have no known reading. */

@@ -3,6 +3,12 @@
 /** A regular expression for the current position, and the phones of the text it matches ("" if silent). */
 export type SpellingRule = readonly [pattern: string, phones: string];
 
+/** The consonants whose letter is also the name of their phone. More specific rules come before these. */
+export const PLAIN_CONSONANTS: readonly SpellingRule[] = [..."bdfgklmnprstvwyz"].map((letter) => [
+  letter,
+  letter,
+]);
+
 /** Builds a function that converts a word to phones. Letters that no rule matches are silent. */
 export function createSpellingReader(rules: readonly SpellingRule[]): (word: string) => string {
   const compiled = rules.map(([pattern, phones]) => ({ pattern: new RegExp(pattern, "yu"), phones }));

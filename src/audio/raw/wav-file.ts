@@ -1,4 +1,8 @@
-/** Finds the samples in a wav file and their format, and skips all other chunks. */
+/**
+ * Reads and writes what surrounds the samples of a wav file: RIFF, or RF64 (EBU Tech 3306) if its length exceeds 32
+ * bits. Reading skips all chunks but the format and the samples.
+ */
+import { buildTextTags, type TextTags } from "../join-request.ts";
 import type { PartFile } from "../part-file.ts";
 
 const RIFF_HEADER_BYTES = 12;
@@ -46,39 +50,35 @@ interface Chunk {
   readonly sizeBytes: number;
 }
 
-const toDataView = (bytes: Uint8Array): DataView =>
-  new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-const toText = (bytes: Uint8Array): string => String.fromCharCode(...bytes);
 const isName = (id: string): boolean => /^[\x20-\x7e]{4}$/.test(id);
 
 async function readChunkAt(file: PartFile, offset: number): Promise<Chunk | undefined> {
   const header = await file.readBytes(offset, CHUNK_HEADER_BYTES);
   if (header.byteLength < CHUNK_HEADER_BYTES) return undefined;
-  const id = toText(header.subarray(0, 4));
-  return { id, offset: offset + CHUNK_HEADER_BYTES, sizeBytes: toDataView(header).getUint32(4, true) };
+  const id = header.toString("latin1", 0, 4);
+  return { id, offset: offset + CHUNK_HEADER_BYTES, sizeBytes: header.readUInt32LE(4) };
 }
 
 const computeChunkEnd = ({ offset, sizeBytes }: Chunk): number => offset + sizeBytes + (sizeBytes % 2);
 
-function parseFormat(bytes: Uint8Array, file: PartFile): WavFormat {
+function parseFormat(bytes: Buffer, file: PartFile): WavFormat {
   if (bytes.byteLength < PLAIN_FORMAT_BYTES) throw file.damagedPartError("its format chunk is too short");
-  const view = toDataView(bytes);
-  const tag = view.getUint16(0, true);
-  const bitsPerSample = view.getUint16(14, true);
+  const tag = bytes.readUInt16LE(0);
+  const bitsPerSample = bytes.readUInt16LE(14);
   const isExtensible = tag === WAVE_EXTENSIBLE && bytes.byteLength >= EXTENSIBLE_FORMAT_BYTES;
-  const tail = Buffer.from(bytes.subarray(26, EXTENSIBLE_FORMAT_BYTES)).toString("hex");
-  const encoding = isExtensible && tail === SUB_FORMAT_TAIL ? view.getUint16(24, true) : tag;
-  const validBits = isExtensible ? view.getUint16(18, true) : bitsPerSample;
+  const tail = bytes.toString("hex", 26, EXTENSIBLE_FORMAT_BYTES);
+  const encoding = isExtensible && tail === SUB_FORMAT_TAIL ? bytes.readUInt16LE(24) : tag;
+  const validBits = isExtensible ? bytes.readUInt16LE(18) : bitsPerSample;
   const format: WavFormat = {
     encoding,
-    channels: view.getUint16(2, true),
-    sampleRateHz: view.getUint32(4, true),
+    channels: bytes.readUInt16LE(2),
+    sampleRateHz: bytes.readUInt32LE(4),
     bitsPerSample,
     // If the number of valid bits is 0 or too large, all bits count as valid. Some programs write 0.
     validBits: validBits === 0 || validBits > bitsPerSample ? bitsPerSample : validBits,
-    channelMask: isExtensible ? view.getUint32(20, true) : 0,
+    channelMask: isExtensible ? bytes.readUInt32LE(20) : 0,
   };
-  const damage = findFormatDamage(format, view.getUint16(12, true));
+  const damage = findFormatDamage(format, bytes.readUInt16LE(12));
   if (damage !== undefined) throw file.damagedPartError(damage);
   return format;
 }
@@ -103,7 +103,7 @@ export const computeFrameBytes = ({ channels, bitsPerSample }: WavFormat): numbe
 async function readLongDataSize(file: PartFile, ds64: Chunk): Promise<number | undefined> {
   const bytes = await file.readBytes(ds64.offset, 16);
   if (bytes.byteLength < 16) return undefined;
-  const size = Number(toDataView(bytes).getBigUint64(8, true));
+  const size = Number(bytes.readBigUInt64LE(8));
   return size > 0 && Number.isSafeInteger(size) ? size : undefined;
 }
 
@@ -138,8 +138,8 @@ async function computeDataBytes(file: PartFile, data: Chunk, longSize: number | 
  */
 export async function readWav(file: PartFile): Promise<WavPart> {
   const header = await file.readBytes(0, RIFF_HEADER_BYTES);
-  const containerId = toText(header.subarray(0, 4));
-  if ((containerId !== "RIFF" && containerId !== "RF64") || toText(header.subarray(8, 12)) !== "WAVE") {
+  const containerId = header.toString("latin1", 0, 4);
+  if ((containerId !== "RIFF" && containerId !== "RF64") || header.toString("latin1", 8, 12) !== "WAVE") {
     throw file.damagedPartError("it does not begin like a wav file");
   }
   let format: WavFormat | undefined;
@@ -163,4 +163,93 @@ export async function readWav(file: PartFile): Promise<WavPart> {
     chunkOffset = computeChunkEnd(chunk);
   }
   throw file.damagedPartError("it has more chunks than any wav file");
+}
+
+const DS64_BYTES = 28;
+/** Length of what an extensible format adds to a plain one, without the field of this length. */
+const EXTENSION_BYTES = 22;
+
+function buildChunk(id: string, payload: Uint8Array, sizeBytes = payload.byteLength): Buffer {
+  const header = Buffer.alloc(CHUNK_HEADER_BYTES);
+  header.write(id);
+  header.writeUInt32LE(sizeBytes, 4);
+  return Buffer.concat([header, payload]);
+}
+
+function buildFormatChunk(format: WavFormat): Buffer {
+  const { encoding, channels, sampleRateHz, bitsPerSample, validBits, channelMask } = format;
+  const isPlain = channelMask === 0 && validBits === bitsPerSample && channels <= 2;
+  const payload = Buffer.alloc(isPlain ? PLAIN_FORMAT_BYTES : EXTENSIBLE_FORMAT_BYTES);
+  payload.writeUInt16LE(isPlain ? encoding : WAVE_EXTENSIBLE, 0);
+  payload.writeUInt16LE(channels, 2);
+  payload.writeUInt32LE(sampleRateHz, 4);
+  // A hostile file may state a sample rate whose product does not fit.
+  payload.writeUInt32LE((sampleRateHz * computeFrameBytes(format)) % 2 ** 32, 8);
+  payload.writeUInt16LE(computeFrameBytes(format), 12);
+  payload.writeUInt16LE(bitsPerSample, 14);
+  if (!isPlain) {
+    payload.writeUInt16LE(EXTENSION_BYTES, 16);
+    payload.writeUInt16LE(validBits, 18);
+    payload.writeUInt32LE(channelMask, 20);
+    payload.writeUInt16LE(encoding, 24);
+    payload.write(SUB_FORMAT_TAIL, 26, "hex");
+  }
+  return buildChunk("fmt ", payload);
+}
+
+/** Builds the `ds64` chunk with the 64-bit lengths of RF64. */
+function buildLongSizes(riffBytes: number, dataBytes: number, frames: number): Buffer {
+  const payload = Buffer.alloc(DS64_BYTES);
+  payload.writeBigUInt64LE(BigInt(riffBytes), 0);
+  payload.writeBigUInt64LE(BigInt(dataBytes), 8);
+  payload.writeBigUInt64LE(BigInt(frames), 16);
+  return buildChunk("ds64", payload);
+}
+
+/** Returns the byte value of silence. 8-bit samples are unsigned, so their silence is the middle value. */
+export const getSilentByte = ({ encoding, bitsPerSample }: WavFormat): number =>
+  encoding === WAVE_PCM && bitsPerSample === 8 ? 0x80 : 0;
+
+const INFO_IDS = { title: "INAM", author: "IART", album: "IPRD", track: "ITRK" };
+
+/** Builds the chunk of tags. The chunk follows the samples, because some programs expect samples at byte 44. */
+function buildInfoChunk(tags: TextTags): Buffer {
+  const entries = buildTextTags(tags, INFO_IDS).flatMap(([id, text]) => {
+    const bytes = Buffer.from(`${text}\0`);
+    return [buildChunk(id, bytes), Buffer.alloc(bytes.byteLength % 2)];
+  });
+  return entries.length === 0
+    ? Buffer.alloc(0)
+    : buildChunk("LIST", Buffer.concat([Buffer.from("INFO"), ...entries]));
+}
+
+/** Builds the header and trailer around `dataBytes` bytes of samples. */
+export function buildWavHeaderAndTrailer(
+  format: WavFormat,
+  dataBytes: number,
+  tags: TextTags = {},
+): { readonly header: Buffer; readonly trailer: Buffer } {
+  // A chunk of odd length is followed by a padding byte. The stated length of the chunk does not include this byte.
+  const trailer = Buffer.concat([Buffer.alloc(dataBytes % 2), buildInfoChunk(tags)]);
+  const formatChunk = buildFormatChunk(format);
+  const wave = Buffer.from("WAVE");
+  const nothing = Buffer.alloc(0);
+  const riffBytes =
+    wave.byteLength + formatChunk.byteLength + CHUNK_HEADER_BYTES + dataBytes + trailer.byteLength;
+  if (riffBytes <= UNKNOWN_SIZE) {
+    const parts = [buildChunk("RIFF", wave, riffBytes), formatChunk, buildChunk("data", nothing, dataBytes)];
+    return { header: Buffer.concat(parts), trailer };
+  }
+  const longSizes = buildLongSizes(
+    riffBytes + CHUNK_HEADER_BYTES + DS64_BYTES,
+    dataBytes,
+    dataBytes / computeFrameBytes(format),
+  );
+  const parts = [
+    buildChunk("RF64", wave, UNKNOWN_SIZE),
+    longSizes,
+    formatChunk,
+    buildChunk("data", nothing, UNKNOWN_SIZE),
+  ];
+  return { header: Buffer.concat(parts), trailer };
 }
