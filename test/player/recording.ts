@@ -8,39 +8,47 @@ import type { Frame } from "playwright-core";
 /** Sample rate of decoded sound. It is low, because comparing takes time; a sample is 0.125 ms. */
 const HERTZ = 8000;
 
-/** Runs in the page: records everything that reaches the speakers through an audio context, without loss. */
+/**
+ * Runs in the page: records everything that reaches the speakers, from audio contexts and from audio elements, on one
+ * clock.
+ */
 export function recordSound(): void {
+  const context = new AudioContext();
+  // All sound has one clock, and so has the recording.
+  Object.assign(globalThis, { AudioContext: new Proxy(AudioContext, { construct: () => context }) });
+  const output = context.createMediaStreamDestination();
+  // Without a source that never ends, the stream would wait in each silence, and every gap would seem short.
+  const silence = new ConstantSourceNode(context, { offset: 0 });
+  silence.connect(output);
+  silence.start();
   const chunks: Blob[] = [];
-  const recorders: MediaRecorder[] = [];
-  const outputs = new WeakMap<BaseAudioContext, MediaStreamAudioDestinationNode>();
+  const recorder = new MediaRecorder(output.stream, { mimeType: "audio/webm;codecs=pcm" });
+  recorder.ondataavailable = ({ data }) => chunks.push(data);
+  recorder.start(1000);
   const connect = AudioNode.prototype.connect;
   const recording = function (this: AudioNode, ...args: unknown[]): unknown {
     const [to] = args;
-    if (to instanceof AudioDestinationNode && to.context instanceof AudioContext) {
-      let output = outputs.get(to.context);
-      if (output === undefined) {
-        output = to.context.createMediaStreamDestination();
-        outputs.set(to.context, output);
-        const recorder = new MediaRecorder(output.stream, { mimeType: "audio/webm;codecs=pcm" });
-        recorder.ondataavailable = ({ data }) => chunks.push(data);
-        recorder.start(1000);
-        recorders.push(recorder);
-      }
-      Reflect.apply(connect, this, [output]);
-    }
+    if (to instanceof AudioDestinationNode && to.context === context) Reflect.apply(connect, this, [output]);
     return Reflect.apply(connect, this, args);
   };
   Object.assign(AudioNode.prototype, { connect: recording });
+  /** The address of the last sound of each element, because a new sound has a new track. */
+  const known = new WeakMap<HTMLMediaElement, string>();
+  const play = HTMLMediaElement.prototype.play;
+  HTMLMediaElement.prototype.play = function (this: HTMLMediaElement & { captureStream(): MediaStream }) {
+    const playing = play.call(this);
+    void context.resume();
+    if (known.get(this) !== this.src) {
+      known.set(this, this.src);
+      new MediaStreamAudioSourceNode(context, { mediaStream: this.captureStream() }).connect(output);
+    }
+    return playing;
+  };
   const takeRecording = async (): Promise<string> => {
-    await Promise.all(
-      recorders.map(
-        (recorder) =>
-          new Promise((resolve) => {
-            recorder.onstop = resolve;
-            recorder.stop();
-          }),
-      ),
-    );
+    await new Promise((resolve) => {
+      recorder.onstop = resolve;
+      recorder.stop();
+    });
     const reader = new FileReader();
     return await new Promise((resolve) => {
       reader.onload = () => resolve(String(reader.result).replace(/^[^,]*,/, ""));
@@ -72,35 +80,76 @@ export async function takeRecording(player: Frame): Promise<Sound> {
   }
 }
 
+/** Values of an envelope in a second. */
+const ENVELOPE_HERTZ = 500;
+
+/** Follows the loudness of a sound, because a browser that changes the speed changes the samples. */
+function traceLoudness(sound: Sound, speed: number): Sound {
+  const step = (HERTZ / ENVELOPE_HERTZ) * speed;
+  const envelope = new Float32Array(Math.floor(sound.length / step));
+  for (let index = 0; index < envelope.length; index += 1) {
+    const window = sound.subarray(Math.floor((index - 1) * step), Math.floor((index + 3) * step));
+    envelope[index] = window.reduce((sum, sample) => sum + Math.abs(sample), 0) / Math.max(1, window.length);
+  }
+  const mean = envelope.reduce((sum, value) => sum + value, 0) / Math.max(1, envelope.length);
+  return envelope.map((value) => value - mean);
+}
+
+export interface Found {
+  /** Where the stretch begins. */
+  readonly seconds: number;
+  /** How alike both are, from 0 to 1. */
+  readonly likeness: number;
+}
+
 /**
- * Finds where a stretch of a file is in a recording.
+ * Finds a stretch of one sound in another.
  *
- * @param atSeconds the beginning of the stretch in the file
- * @param around where to look in the recording, and how far on both sides, in seconds
- * @returns the time in the recording, and how alike both are, from 0 to 1
+ * @param atSeconds the beginning of the stretch in its sound
+ * @param around where to look in the other sound, and how far on both sides, in seconds
+ * @param speed how much faster the other sound is
  */
-export function findInRecording(
-  recording: Sound,
-  file: Sound,
+export function findStretch(
+  searched: Sound,
+  source: Sound,
   atSeconds: number,
   around: readonly [seconds: number, range: number],
-  lengthSeconds = 0.8,
-): { readonly seconds: number; readonly likeness: number } {
-  const from = Math.round(atSeconds * HERTZ);
-  const wanted = file.subarray(from, from + Math.round(lengthSeconds * HERTZ));
-  const [middle, range] = [Math.round(around[0] * HERTZ), Math.round(around[1] * HERTZ)];
-  let best = { seconds: Number.NaN, likeness: -1 };
-  const norm = Math.sqrt(wanted.reduce((sum, sample) => sum + sample * sample, 0));
-  for (let at = Math.max(0, middle - range); at <= middle + range; at += 1) {
-    if (at + wanted.length > recording.length) break;
-    let [product, power] = [0, 0];
-    for (let index = 0; index < wanted.length; index += 1) {
-      const sample = recording[at + index] ?? 0;
-      product += sample * (wanted[index] ?? 0);
-      power += sample * sample;
+  { lengthSeconds = 0.8, speed = 1 } = {},
+): Found {
+  const [all, wholeSource, hertz] =
+    speed === 1
+      ? [searched, source, HERTZ]
+      : [traceLoudness(searched, 1), traceLoudness(source, speed), ENVELOPE_HERTZ];
+  const from = Math.round((atSeconds / speed) * hertz);
+  const wanted = wholeSource.subarray(from, from + Math.round((lengthSeconds / speed) * hertz));
+  /** Compares every sample, or only some, which is quicker. */
+  const search = (first: number, last: number, stride: number): Found => {
+    let best = { seconds: Number.NaN, likeness: -1 };
+    for (let at = Math.max(0, first); at <= last && at + wanted.length <= all.length; at += 1) {
+      let [product, power, norm] = [0, 0, 0];
+      for (let index = 0; index < wanted.length; index += stride) {
+        const [sample, wantedSample] = [all[at + index] ?? 0, wanted[index] ?? 0];
+        product += sample * wantedSample;
+        power += sample * sample;
+        norm += wantedSample * wantedSample;
+      }
+      const likeness = power === 0 || norm === 0 ? 0 : product / Math.sqrt(power * norm);
+      if (likeness > best.likeness) best = { seconds: at / hertz, likeness };
     }
-    const likeness = power === 0 || norm === 0 ? 0 : product / Math.sqrt(power) / norm;
-    if (likeness > best.likeness) best = { seconds: at / HERTZ, likeness };
+    return best;
+  };
+  const [middle, range] = [Math.round(around[0] * hertz), Math.round(around[1] * hertz)];
+  const rough = Math.round(search(middle - range, middle + range, speed === 1 ? 10 : 1).seconds * hertz);
+  return search(rough, rough, 1);
+}
+
+/** Finds the longest silence between two sounds of a recording, in seconds. */
+export function findLongestSilence(recording: Sound): { readonly from: number; readonly to: number } {
+  let [from, to, last] = [0, 0, -1];
+  for (const [index, sample] of recording.entries()) {
+    if (Math.abs(sample) < 1e-3) continue;
+    if (last >= 0 && index - last > to - from) [from, to] = [last + 1, index];
+    last = index;
   }
-  return best;
+  return { from: from / HERTZ, to: to / HERTZ };
 }
