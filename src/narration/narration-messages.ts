@@ -4,7 +4,12 @@ import { RESERVED_CREDITS } from "../contract/billing.ts";
 import type { Reader } from "../errors.ts";
 import type { NarrationProgress } from "../ledger/narration-rows.ts";
 import type { Standstill } from "../requests/activity.ts";
-import { estimateSecondsLeft, type NarrationTotals, type NarrationView } from "./narration-view.ts";
+import {
+  estimateSecondsLeft,
+  extendByWait,
+  type NarrationTotals,
+  type NarrationView,
+} from "./narration-view.ts";
 import { DEFAULT_RETAKE_TAKE } from "./parts.ts";
 import {
   coversLikelyCost,
@@ -32,9 +37,9 @@ export function describeProgress(
   standstill: Standstill | null,
 ): string {
   const missingCount = totalPartCount - savedPartCount;
-  const secondsLeft = estimateSecondsLeft(narration.started_at_ms, pace, missingCount, nowMs);
-  const isForeseeable = missingCount > 0 && standstill?.isLimit !== false;
-  const time = isForeseeable ? `; about ${formatDuration(secondsLeft)} left` : "";
+  const estimated = estimateSecondsLeft(narration.started_at_ms, pace, missingCount, nowMs);
+  const secondsLeft = extendByWait(estimated, standstill ?? undefined);
+  const time = missingCount > 0 && secondsLeft !== null ? `; about ${formatDuration(secondsLeft)} left` : "";
   const soFar = `Part ${savedPartCount} of ${totalPartCount} saved; ${Math.round(bill.charged)} credits`;
   return standstill === null ? `${soFar}${time}` : `${soFar}${time}. ${standstill.sentence}`;
 }
@@ -225,7 +230,7 @@ export function describeNarration(
     ...(isPlan
       ? [summarizeChapters(view), ...remarks.map(({ sentence }) => sentence), describeShortParts(view)]
       : []),
-    ...(status === "running" ? [] : unspoken),
+    ...(status === "running" ? [view.listening ?? ""] : unspoken),
   ]);
 }
 
@@ -237,7 +242,7 @@ function describeStatus(view: NarrationView, saved: string, reader: Reader): str
         : `${describePlan(view, reader)} ${describeLowLimit(view.refusedLimit, view)}`;
     case "running": {
       const left = view.seconds.left === null ? "" : ` About ${formatDuration(view.seconds.left)} left.`;
-      const timeLeft = view.standstill === undefined ? left : `${left} ${view.standstill}`;
+      const timeLeft = view.standstill === undefined ? left : `${left} ${view.standstill.sentence}`;
       const { max } = view.credits;
       const early =
         max === null || coversLikelyCost(max, view)
