@@ -16,7 +16,7 @@ const TICK_MS = 60;
  * How long before the end of a segment the next one is started, with a delay. Samples start at an exact time, so that
  * they can be started long before it.
  */
-const START_ELEMENT_SECONDS = (2 * TICK_MS) / 1000;
+const START_ELEMENT_SECONDS = (5 * TICK_MS) / 1000;
 const START_SAMPLES_SECONDS = 1;
 /** Play starts again at the beginning if the position is this close to the end. */
 const REPLAY_MARGIN_SECONDS = 0.05;
@@ -267,7 +267,7 @@ export class SoundPlayer {
     }
     if (this.#nextPlayback === null) this.#prepare(playback.segment);
     const startsAt = playback.isSamples ? START_SAMPLES_SECONDS : START_ELEMENT_SECONDS;
-    const isEnding = this.#computeSecondsLeft(playback) < startsAt || playback.hasEnded();
+    const isEnding = this.#computeSecondsLeft(playback) < startsAt;
     if (isEnding && this.#endingPlayback !== playback) void this.#playNext(playback);
   }
 

@@ -154,9 +154,12 @@ describe("the playlist of a narration", skipBecause(missing("ffmpeg")), () => {
     const [pipe, device] = ["a.m3u8", "b.m3u8"].map((name) => join(stage.folders.outputDir, name));
     expect((await runProgram("mkfifo", [`${pipe}`])).code).toBe(0);
     await symlink("/dev/zero", `${device}`);
+    stage.speech.held = /Turn [2-9]\./;
     const { id } = await beginDialogue(server, 5, { file_name: "harbour" });
+    const path = join(stage.folders.outputDir, "harbour.m3u8");
+    await expect.poll(() => findPlaylists(stage)).toContain(path);
+    stage.speech.held = /^$/;
     expect((await waitForEnd(server, id)).status).toBe("finished");
-    expect(await findPlaylists(stage)).toContain(join(stage.folders.outputDir, "harbour.m3u8"));
   });
 
   it("takes no file's name, and leaves alone what somebody puts in its place", async (test) => {

@@ -80,21 +80,6 @@ export async function takeRecording(player: Frame): Promise<Sound> {
   }
 }
 
-/** Values of an envelope in a second. */
-const ENVELOPE_HERTZ = 500;
-
-/** Follows the loudness of a sound, because a browser that changes the speed changes the samples. */
-function traceLoudness(sound: Sound, speed: number): Sound {
-  const step = (HERTZ / ENVELOPE_HERTZ) * speed;
-  const envelope = new Float32Array(Math.floor(sound.length / step));
-  for (let index = 0; index < envelope.length; index += 1) {
-    const window = sound.subarray(Math.floor((index - 1) * step), Math.floor((index + 3) * step));
-    envelope[index] = window.reduce((sum, sample) => sum + Math.abs(sample), 0) / Math.max(1, window.length);
-  }
-  const mean = envelope.reduce((sum, value) => sum + value, 0) / Math.max(1, envelope.length);
-  return envelope.map((value) => value - mean);
-}
-
 export interface Found {
   /** Where the stretch begins. */
   readonly seconds: number;
@@ -107,49 +92,58 @@ export interface Found {
  *
  * @param atSeconds the beginning of the stretch in its sound
  * @param around where to look in the other sound, and how far on both sides, in seconds
- * @param speed how much faster the other sound is
  */
 export function findStretch(
   searched: Sound,
   source: Sound,
   atSeconds: number,
   around: readonly [seconds: number, range: number],
-  { lengthSeconds = 0.8, speed = 1 } = {},
+  lengthSeconds = 0.8,
 ): Found {
-  const [all, wholeSource, hertz] =
-    speed === 1
-      ? [searched, source, HERTZ]
-      : [traceLoudness(searched, 1), traceLoudness(source, speed), ENVELOPE_HERTZ];
-  const from = Math.round((atSeconds / speed) * hertz);
-  const wanted = wholeSource.subarray(from, from + Math.round((lengthSeconds / speed) * hertz));
+  const from = Math.round(atSeconds * HERTZ);
+  const wanted = source.subarray(from, from + Math.round(lengthSeconds * HERTZ));
   /** Compares every sample, or only some, which is quicker. */
   const search = (first: number, last: number, stride: number): Found => {
     let best = { seconds: Number.NaN, likeness: -1 };
-    for (let at = Math.max(0, first); at <= last && at + wanted.length <= all.length; at += 1) {
+    for (let at = Math.max(0, first); at <= last && at + wanted.length <= searched.length; at += 1) {
       let [product, power, norm] = [0, 0, 0];
       for (let index = 0; index < wanted.length; index += stride) {
-        const [sample, wantedSample] = [all[at + index] ?? 0, wanted[index] ?? 0];
+        const [sample, wantedSample] = [searched[at + index] ?? 0, wanted[index] ?? 0];
         product += sample * wantedSample;
         power += sample * sample;
         norm += wantedSample * wantedSample;
       }
       const likeness = power === 0 || norm === 0 ? 0 : product / Math.sqrt(power * norm);
-      if (likeness > best.likeness) best = { seconds: at / hertz, likeness };
+      if (likeness > best.likeness) best = { seconds: at / HERTZ, likeness };
     }
     return best;
   };
-  const [middle, range] = [Math.round(around[0] * hertz), Math.round(around[1] * hertz)];
-  const rough = Math.round(search(middle - range, middle + range, speed === 1 ? 10 : 1).seconds * hertz);
+  const [middle, range] = [Math.round(around[0] * HERTZ), Math.round(around[1] * HERTZ)];
+  const rough = Math.round(search(middle - range, middle + range, 10).seconds * HERTZ);
   return search(rough, rough, 1);
 }
 
-/** Finds the longest silence between two sounds of a recording, in seconds. */
-export function findLongestSilence(recording: Sound): { readonly from: number; readonly to: number } {
-  let [from, to, last] = [0, 0, -1];
+/** A time in a recording, in seconds. */
+interface SoundSpan {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Lists the sounds of a recording that are at least so many seconds apart. */
+export function listSounds(recording: Sound, apartSeconds: number): SoundSpan[] {
+  const sounds: Array<{ from: number; to: number }> = [];
   for (const [index, sample] of recording.entries()) {
     if (Math.abs(sample) < 1e-3) continue;
-    if (last >= 0 && index - last > to - from) [from, to] = [last + 1, index];
-    last = index;
+    const at = index / HERTZ;
+    const last = sounds.at(-1);
+    if (last === undefined || at - last.to > apartSeconds) sounds.push({ from: at, to: at });
+    else last.to = at;
   }
-  return { from: from / HERTZ, to: to / HERTZ };
+  return sounds;
+}
+
+/** Measures the silences between the sounds of a recording, in seconds. */
+export function measureSilences(recording: Sound, leastSeconds: number): number[] {
+  const sounds = listSounds(recording, leastSeconds);
+  return sounds.slice(1).map(({ from }, index) => from - (sounds[index]?.to ?? from));
 }
