@@ -244,7 +244,7 @@ export class RunningNarration implements SegmentReader {
       start = row.startSeconds;
       const end = getAll()[index + 1]?.startSeconds ?? start + (row.seconds ?? 0) + LAST_PART_MARGIN_SECONDS;
       // Another take of the part has another length.
-      if (row.taskId === taskId) length = end - start;
+      if (row.taskId === taskId) length = Math.max(0, end - start);
     };
     const segment: Segment = {
       get startSeconds() {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { Frame } from "playwright-core";
 
 /** Sample rate of decoded sound. It is low, because comparing takes time; a sample is 0.125 ms. */
-const HERTZ = 8000;
+export const HERTZ = 8000;
 
 /**
  * Runs in the page: records everything that reaches the speakers, from audio contexts and from audio elements, on one

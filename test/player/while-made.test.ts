@@ -23,6 +23,7 @@ import { messageOf, playButton, positionOf, startsSounding } from "./player-view
 import {
   decodeFile,
   findStretch,
+  HERTZ,
   listSounds,
   measureSilences,
   recordSound,
@@ -130,7 +131,7 @@ describeWithBrowser("a narration that is being made", () => {
     const madeMs = Date.now() - begunAt;
     const rows = await readRows(server, id);
     const file = decodeFile(ended.path);
-    const seconds = file.length / 8000;
+    const seconds = file.length / HERTZ;
     process.stdout.write(
       `${rows.length} parts, ${Math.round(seconds)} s, made ${((1000 * seconds) / madeMs).toFixed(1)} times faster; first sound ${startedAt.map((at) => at - savedAt).join(" and ")} ms after the first part was saved\n`,
     );
@@ -174,7 +175,13 @@ describeWithBrowser("a narration that is being made", () => {
         const before = findStretch(file, recording, from - 0.5, [part + 0.5, 3], 0.5);
         const after = findStretch(file, recording, to, [part + 1, 3], 0.5);
         expect(Math.min(before.likeness, after.likeness)).toBeGreaterThan(0.9);
-        expectUnheard(`the change to the file ${name}`, [after.seconds - (before.seconds + 0.5)]);
+        // Silence of the plan between both is no loss: on a busy machine, the pause may come late, where nobody speaks.
+        const endSeconds = before.seconds + 0.5;
+        const lost = file.subarray(Math.round(endSeconds * HERTZ), Math.round(after.seconds * HERTZ));
+        const isLoud = lost.some((sample) => Math.abs(sample) > 1e-2);
+        const isRepeated = after.seconds < endSeconds;
+        const seconds = isLoud || isRepeated ? after.seconds - endSeconds : 0;
+        expectUnheard(`the change to the file ${name}`, [seconds]);
       }),
     );
   });
