@@ -32,16 +32,24 @@ export function recordSound(): void {
     return Reflect.apply(connect, this, args);
   };
   Object.assign(AudioNode.prototype, { connect: recording });
-  /** The address of the last sound of each element, because a new sound has a new track. */
-  const known = new WeakMap<HTMLMediaElement, string>();
+  type Captured = HTMLMediaElement & { captureStream(): MediaStream };
+  /** The stream of the last sound of each element, because a second stream would silence the first. */
+  const streams = new WeakMap<HTMLMediaElement, { readonly src: string; readonly stream: MediaStream }>();
+  const capture: Captured["captureStream"] = Reflect.get(HTMLMediaElement.prototype, "captureStream");
+  const captureStream = function (this: Captured): MediaStream {
+    const known = streams.get(this);
+    if (known?.src === this.src) return known.stream;
+    const stream = capture.call(this);
+    streams.set(this, { src: this.src, stream });
+    new MediaStreamAudioSourceNode(context, { mediaStream: stream }).connect(output);
+    return stream;
+  };
+  Object.assign(HTMLMediaElement.prototype, { captureStream });
   const play = HTMLMediaElement.prototype.play;
-  HTMLMediaElement.prototype.play = function (this: HTMLMediaElement & { captureStream(): MediaStream }) {
+  HTMLMediaElement.prototype.play = function (this: Captured) {
     const playing = play.call(this);
     void context.resume();
-    if (known.get(this) !== this.src) {
-      known.set(this, this.src);
-      new MediaStreamAudioSourceNode(context, { mediaStream: this.captureStream() }).connect(output);
-    }
+    this.captureStream();
     return playing;
   };
   const takeRecording = async (): Promise<string> => {
