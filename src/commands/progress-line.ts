@@ -50,7 +50,8 @@ export class ProgressLine {
       this.#screen.write(`${escaped}\n`);
       return;
     }
-    const room = (this.#screen.columns ?? FALLBACK_COLUMNS) - 1;
+    // A terminal that does not know its width has 0 columns.
+    const room = (this.#screen.columns || FALLBACK_COLUMNS) - 1;
     const lines = wrapWords(withBar(escaped, room), room);
     const up = this.#lineCount > 1 ? `\x1b[${this.#lineCount - 1}A` : "";
     this.#screen.write(`${up}\r\x1b[J${lines.join("\n")}`);

@@ -5,7 +5,12 @@ import type { Reader } from "../errors.ts";
 import type { NarrationProgress } from "../ledger/narration-rows.ts";
 import type { FileRow } from "../ledger/schema.ts";
 import type { Standstill } from "../requests/activity.ts";
-import { estimateSecondsLeft, type NarrationTotals, type NarrationView } from "./narration-view.ts";
+import {
+  estimateSecondsLeft,
+  extendByWait,
+  type NarrationTotals,
+  type NarrationView,
+} from "./narration-view.ts";
 import { DEFAULT_RETAKE_TAKE } from "./parts.ts";
 import {
   coversLikelyCost,
@@ -33,9 +38,9 @@ export function describeProgress(
   standstill: Standstill | null,
 ): string {
   const missingCount = totalPartCount - savedPartCount;
-  const secondsLeft = estimateSecondsLeft(narration.started_at_ms, pace, missingCount, nowMs);
-  const isForeseeable = missingCount > 0 && standstill?.isLimit !== false;
-  const time = isForeseeable ? `; about ${formatDuration(secondsLeft)} left` : "";
+  const estimated = estimateSecondsLeft(narration.started_at_ms, pace, missingCount, nowMs);
+  const secondsLeft = extendByWait(estimated, standstill ?? undefined);
+  const time = missingCount > 0 && secondsLeft !== null ? `; about ${formatDuration(secondsLeft)} left` : "";
   const soFar = `Part ${savedPartCount} of ${totalPartCount} saved; ${Math.round(bill.charged)} credits`;
   return standstill === null ? `${soFar}${time}` : `${soFar}${time}. ${standstill.sentence}`;
 }
@@ -260,7 +265,7 @@ export function describeNarration(
           describeShortParts(view),
         ]
       : []),
-    ...(status === "running" ? [] : unspoken),
+    ...(status === "running" ? [view.listening ?? ""] : unspoken),
   ]);
 }
 
@@ -272,7 +277,7 @@ function describeStatus(view: NarrationView, saved: string, reader: Reader): str
         : `${describePlan(view, reader)} ${describeLowLimit(view.refusedLimit, view)}`;
     case "running": {
       const left = view.seconds.left === null ? "" : ` About ${formatDuration(view.seconds.left)} left.`;
-      const timeLeft = view.standstill === undefined ? left : `${left} ${view.standstill}`;
+      const timeLeft = view.standstill === undefined ? left : `${left} ${view.standstill.sentence}`;
       const { max } = view.credits;
       const early =
         max === null || coversLikelyCost(max, view)

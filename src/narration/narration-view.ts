@@ -11,6 +11,7 @@ import { probeNameAvailability } from "../files/free-names.ts";
 import { type NarrationSnapshot, parseProblem, type RunPace } from "../ledger/narration-rows.ts";
 import { listSavedAt } from "../ledger/request-rows.ts";
 import type { FileRow, NarrationRow, PartRow } from "../ledger/schema.ts";
+import type { Standstill } from "../requests/activity.ts";
 import type { RequestDeps } from "../requests/deps.ts";
 import { readCalibration } from "../requests/estimate-calibration.ts";
 import { keepPresent } from "../requests/saved-audio.ts";
@@ -81,7 +82,9 @@ export interface NarrationView extends NarrationTotals {
   /** A sentence about which narration this is, if it is not the one of the given text to the letter. */
   readonly note?: string;
   /** A sentence about why no part of a running narration gets on; absent if one does. */
-  readonly standstill?: string;
+  readonly standstill?: Standstill;
+  /** How a running narration can be heard. */
+  readonly listening?: string;
 }
 
 const EXCERPT_CODE_POINTS = 60;
@@ -131,6 +134,12 @@ export function estimateSecondsLeft(
   );
   const passedSeconds = Math.max(0, nowMs - lastSavedMs) / 1000;
   return Math.round(Math.max(secondsToGo - passedSeconds, secondsToGo / 2));
+}
+
+/** Returns the seconds that are left, at least those for which a limit holds all parts; `null` if nobody knows. */
+export function extendByWait(secondsLeft: number, standstill: Standstill | undefined): number | null {
+  if (standstill === undefined) return secondsLeft;
+  return standstill.waitSeconds === null ? null : Math.max(secondsLeft, standstill.waitSeconds);
 }
 
 /** A narration with everything that its view is computed from. */

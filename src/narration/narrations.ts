@@ -44,7 +44,12 @@ import { buildNarrationFiles, type NarrationFile } from "./narration-files.ts";
 import { isNarrationId } from "./narration-id.ts";
 import { NarrationJoiner } from "./narration-joiner.ts";
 import { describeProgress } from "./narration-messages.ts";
-import { buildNarrationView, type NarrationView, type ViewedNarration } from "./narration-view.ts";
+import {
+  buildNarrationView,
+  extendByWait,
+  type NarrationView,
+  type ViewedNarration,
+} from "./narration-view.ts";
 import { derivePartStates, isFileComplete } from "./part-status.ts";
 import { type PartsView, PartTimes } from "./part-times.ts";
 import { applyRetakes, isQuoteOnlyRetake, type Retake } from "./parts.ts";
@@ -206,7 +211,7 @@ export class NarrationOperations {
     const { view, viewed } = await this.look(narrationId);
     if (heardPart !== null && heardPart !== viewed.narration.heard_part)
       await noteHeardPart(this.#deps.ledger, narrationId, heardPart);
-    return { view, viewed, times: await this.#times.compute(viewed, view.seconds.left !== null) };
+    return { view, viewed, times: await this.#times.compute(viewed, view) };
   }
 
   /**
@@ -490,8 +495,12 @@ export class NarrationOperations {
     const view = await buildNarrationView(this.#deps, viewed);
     const standstill = view.status === "running" ? await this.#explainStandstill(view.narrationId) : null;
     if (standstill === null) return view;
-    const seconds = standstill.isLimit ? view.seconds : { ...view.seconds, left: null };
-    return { ...view, seconds, standstill: standstill.sentence };
+    const { left } = view.seconds;
+    return {
+      ...view,
+      seconds: { ...view.seconds, left: left === null ? null : extendByWait(left, standstill) },
+      standstill,
+    };
   }
 
   /**
@@ -513,6 +522,11 @@ export class NarrationOperations {
     const built = await this.#buildView(this.#toViewed(shown, plan));
     const { mayReplace, shouldStop: isStop } = changes;
     const view = { ...built, isStop, ...(note === undefined ? {} : { note }) };
+    if (view.status === "running") {
+      const count = { done: view.parts.saved, total: view.parts.total };
+      const listening = await describeListening(this.#deps.folder, view.narrationId, plan, count);
+      return { ...view, listening };
+    }
     if (view.status !== "planned") return view;
     const limit = Math.min(view.credits.suggestedMax, refusedLimit);
     if (!(areTold(snapshot.narration, consents) && isLimitTold(snapshot.narration, limit)))

@@ -6,7 +6,12 @@ import { isThere } from "../files/saved-file.ts";
 import { listFiles } from "../ledger/request-rows.ts";
 import type { RequestDeps } from "../requests/deps.ts";
 import { toSavedFile } from "../requests/saved-audio.ts";
-import { estimateSecondsLeft, type NarrationView, type ViewedNarration } from "./narration-view.ts";
+import {
+  estimateSecondsLeft,
+  extendByWait,
+  type NarrationView,
+  type ViewedNarration,
+} from "./narration-view.ts";
 import type { PartState } from "./part-status.ts";
 import { getPlannedPart } from "./parts.ts";
 import { getPlanFormat, type StoredPlan } from "./planning/stored-plan.ts";
@@ -92,9 +97,12 @@ export class PartTimes {
   /**
    * Computes the times of all parts, in reading order. Parts that are not coming take no time.
    *
-   * @param isComing whether missing parts are still to be made, at a pace that is known
+   * @param view says whether missing parts are still to be made, and what holds them
    */
-  async compute(viewed: ViewedNarration, isComing: boolean): Promise<PartTime[]> {
+  async compute(
+    viewed: ViewedNarration,
+    { seconds, standstill }: Pick<NarrationView, "seconds" | "standstill">,
+  ): Promise<PartTime[]> {
     const { plan, states, narration, pace } = viewed;
     const audible = await findAudibleParts(this.#deps, plan, states);
     const isCounted = ({ status }: PartState): boolean =>
@@ -137,10 +145,13 @@ export class PartTimes {
       const next = counted.find((state) => state.part.position >= part.position);
       last = starts.get(next?.part.position ?? -1) ?? { ...last, startSeconds: at };
       const turn = order.indexOf(part.position);
-      const readySeconds =
-        turn === -1 || !isComing
-          ? null
-          : estimateSecondsLeft(narration.started_at_ms, pace, turn + 1, this.#deps.clock.wallMs());
+      const estimated = estimateSecondsLeft(
+        narration.started_at_ms,
+        pace,
+        turn + 1,
+        this.#deps.clock.wallMs(),
+      );
+      const readySeconds = turn === -1 || seconds.left === null ? null : extendByWait(estimated, standstill);
       return { ...last, readySeconds };
     });
   }

@@ -73,19 +73,20 @@ interface FoundPlaylist {
   readonly narrationId: string;
 }
 
-/** Lists the playlists of narrations. Files of other programs have no mark. */
+/** Reads a playlist of a narration; `null` for any other file. Reading a pipe or a device might never end. */
+async function readPlaylist(path: string): Promise<FoundPlaylist | null> {
+  const stats = await lstat(path).catch(() => null);
+  if (stats?.isFile() !== true || stats.size > MAX_PLAYLIST_BYTES) return null;
+  const text = await readFile(path, "utf8").catch(() => "");
+  const narrationId = MARK.exec(text)?.[1];
+  return narrationId === undefined ? null : { path, text, narrationId };
+}
+
+/** Lists the playlists of narrations. */
 async function listPlaylists({ root }: Pick<OutputFolder, "root">): Promise<FoundPlaylist[]> {
   const names = (await readdir(root).catch(() => [])).filter((name) => name.endsWith(EXTENSION));
-  const found = await Promise.all(
-    names.map(async (name) => {
-      const path = join(root, name);
-      const size = (await lstat(path).catch(() => null))?.size ?? 0;
-      const text = size > MAX_PLAYLIST_BYTES ? "" : await readFile(path, "utf8").catch(() => "");
-      const narrationId = MARK.exec(text)?.[1];
-      return narrationId === undefined ? [] : [{ path, text, narrationId }];
-    }),
-  );
-  return found.flat();
+  const found = await Promise.all(names.map((name) => readPlaylist(join(root, name))));
+  return found.flatMap((playlist) => playlist ?? []);
 }
 
 /** Players follow mp3 alone. The rows of a sheet are files of their own, and are there as soon as they are made. */
@@ -169,14 +170,16 @@ export class RunningPlaylist {
     }
   }
 
-  /** Ends the playlist, because nothing more is made. */
+  /**
+   * Ends the playlist, because nothing more is made. Ends also one that could not be continued, because its players would
+   * wait.
+   */
   async end(): Promise<void> {
-    if (this.#isOff) return;
     this.#isOff = true;
+    if (!hasPlaylist(this.#plan)) return;
     try {
       const { folder, partsFolder, clock } = this.#deps;
-      const playlists = await listPlaylists(folder);
-      const own = playlists.find(({ narrationId }) => narrationId === this.#id);
+      const own = await this.#findOwn();
       if (own === undefined || own.text.includes(END)) return;
       await this.#replace(own.path, `${own.text}${END}\n`);
       const seconds = sumSegmentSeconds(own.text);
@@ -195,12 +198,18 @@ export class RunningPlaylist {
     this.#deps.log.warn(`the playlist of ${this.#id} is not kept: ${String(error)}`);
   }
 
+  /** Finds the playlist that this process has written, rather than somebody's copy of it. */
+  async #findOwn(): Promise<FoundPlaylist | undefined> {
+    const playlists = await listPlaylists(this.#deps.folder);
+    const all = playlists.filter(({ narrationId }) => narrationId === this.#id);
+    return all.find(({ path }) => path === this.#path) ?? all[0];
+  }
+
   /** Continues the playlist of an earlier run or process, or decides that one is worth while. */
   async #begin(states: readonly PartState[]): Promise<void> {
     const { folder, partsFolder, clock } = this.#deps;
     await sweepPlaylists(folder, partsFolder, clock);
-    const playlists = await listPlaylists(folder);
-    const own = playlists.find(({ narrationId }) => narrationId === this.#id);
+    const own = await this.#findOwn();
     if (own !== undefined) {
       this.#path = own.path;
       this.#text = own.text.replace(`${END}\n`, "");
@@ -267,8 +276,8 @@ export class RunningPlaylist {
 
   /** Replaces the playlist in one step, unless somebody has put another file in its place. */
   async #replace(path: string, text: string): Promise<void> {
-    const present = await readFile(path, "utf8").catch(() => "");
-    if (MARK.exec(present)?.[1] !== this.#id) throw new Error(`${path} was removed or replaced`);
+    const present = await readPlaylist(path);
+    if (present?.narrationId !== this.#id) throw new Error(`${path} was removed or replaced`);
     const temporary = buildTemporaryPath(this.#deps.folder.root);
     try {
       await writeFile(temporary, text, { flag: "wx", mode: (await stat(path)).mode });

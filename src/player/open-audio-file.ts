@@ -3,13 +3,13 @@ import { createMp3Cutter } from "./mp3.ts";
 import { createOggCutter } from "./ogg.ts";
 import { createPieceLoader, type PieceLoader } from "./pieces.ts";
 import {
+  type CompleteSound,
   type Cutter,
   createSegmentReader,
   DamagedFileError,
   MAX_WHOLE_BYTES,
   MAX_WHOLE_SECONDS,
   type Segment,
-  type SegmentReader,
 } from "./segment-reader.ts";
 import { type AudioFile, MIME_TYPES } from "./shown-result.ts";
 import { buildPcmLayout, buildWav, createSamplesCutter, createWavCutter } from "./wav.ts";
@@ -41,7 +41,7 @@ const signatureChecks: Readonly<Record<AudioFile["format"], (head: string) => bo
  *
  * @throws HostError, DamagedFileError
  */
-export async function openAudioFile(audioFile: AudioFile): Promise<SegmentReader> {
+export async function openAudioFile(audioFile: AudioFile): Promise<CompleteSound> {
   const { format, sizeBytes, seconds } = audioFile;
   const pieces = createPieceLoader(audioFile.uri, sizeBytes);
   if (sizeBytes > MAX_WHOLE_BYTES || (seconds ?? 0) > MAX_WHOLE_SECONDS)

@@ -20,6 +20,11 @@ export interface Playback {
   release(): void;
 }
 
+/** How long elements take to start to sound, by the latest measurements. They are started so much earlier. */
+let startSeconds = 0;
+const MAX_START_SECONDS = 0.15;
+const MEASURED_AFTER_MS = 300;
+
 /** Idle audio elements, kept for reuse. Browsers let an element play only if it existed when the person clicked. */
 const idleElements: HTMLAudioElement[] = [];
 
@@ -70,6 +75,7 @@ export async function createElementPlayback(newSegment: Segment): Promise<Playba
     if (isReleased) return;
     isReleased = true;
     element.pause();
+    element.onended = null;
     element.removeAttribute("src");
     element.load();
     element.remove();
@@ -88,12 +94,27 @@ export async function createElementPlayback(newSegment: Segment): Promise<Playba
   const segment = Number.isFinite(newSegment.endSeconds)
     ? newSegment
     : { ...newSegment, endSeconds: newSegment.startSeconds + element.duration };
+  let commandCount = 0;
+  /** Where the pause after the sound was entered, in seconds of the segment, and when; null while there is sound. */
+  let rest: { readonly offset: number; readonly sinceMs: number | null } | null = null;
+  const getLength = (): number => segment.endSeconds - segment.startSeconds;
+  const computeReachedSeconds = (): number => {
+    if (rest === null) return Math.max(0, element.currentTime - leadInSeconds);
+    const passedMs = rest.sinceMs === null ? 0 : performance.now() - rest.sinceMs;
+    return Math.min(getLength(), rest.offset + (passedMs / 1000) * element.playbackRate);
+  };
+  const beginRest = (offset: number, isRunning: boolean): void => {
+    rest = { offset, sinceMs: isRunning ? performance.now() : null };
+  };
+  element.onended = () => beginRest(computeReachedSeconds(), true);
   const seek = (targetSeconds: number): void => {
-    const startSeconds = Math.max(0, targetSeconds - segment.startSeconds) + leadInSeconds;
-    if (Math.abs(element.currentTime - startSeconds) > 0.02) element.currentTime = startSeconds;
+    const offset = Math.max(0, targetSeconds - segment.startSeconds);
+    rest = null;
+    if (offset + leadInSeconds >= element.duration) beginRest(offset, false);
+    else if (Math.abs(element.currentTime - offset - leadInSeconds) > 0.02)
+      element.currentTime = offset + leadInSeconds;
   };
   seek(segment.startSeconds);
-  let commandCount = 0;
   return {
     segment,
     isSamples: false,
@@ -101,18 +122,28 @@ export async function createElementPlayback(newSegment: Segment): Promise<Playba
       commandCount += 1;
       const countAtStart = commandCount;
       seek(targetSeconds);
-      await wait(delaySeconds);
-      // An element that has ended would start again. In the pause after a part, there is nothing to play.
-      const isOver = element.currentTime >= element.duration;
-      if (countAtStart === commandCount && !isReleased && !isOver) await element.play();
+      await wait(delaySeconds - startSeconds);
+      if (countAtStart !== commandCount || isReleased) return;
+      if (rest !== null) return beginRest(rest.offset, true);
+      const [calledMs, from] = [performance.now(), element.currentTime];
+      setTimeout(() => {
+        if (countAtStart !== commandCount || isReleased || rest !== null) return;
+        const playedSeconds = (element.currentTime - from) / element.playbackRate;
+        const measured = Math.min(MAX_START_SECONDS, (performance.now() - calledMs) / 1000 - playedSeconds);
+        startSeconds = (startSeconds + measured) / 2;
+      }, MEASURED_AFTER_MS);
+      await element.play();
     },
     pause: () => {
       commandCount += 1;
-      if (!isReleased) element.pause();
+      if (isReleased) return;
+      if (rest !== null) beginRest(computeReachedSeconds(), false);
+      element.pause();
     },
-    positionSeconds: () => segment.startSeconds + Math.max(0, element.currentTime - leadInSeconds),
-    hasEnded: () => element.ended,
+    positionSeconds: () => segment.startSeconds + computeReachedSeconds(),
+    hasEnded: () => element.ended || computeReachedSeconds() >= getLength(),
     setSpeed: (speed) => {
+      if (rest !== null) beginRest(computeReachedSeconds(), rest.sinceMs !== null);
       element.playbackRate = speed;
       element.defaultPlaybackRate = speed;
     },

@@ -2,7 +2,7 @@
 import { type Cue, parseCues, type TimedLabel } from "./captions.ts";
 import type { CompanionLists } from "./companion-lists.ts";
 import { getElement, makeElement, showStatus } from "./elements.ts";
-import { HostError } from "./host.ts";
+import { FileGoneError, HostError } from "./host.ts";
 import type { PartRow } from "./parts-table.ts";
 import { readTextFile, readWholeFile } from "./pieces.ts";
 import type { Segment, SegmentReader } from "./segment-reader.ts";
@@ -29,8 +29,11 @@ export class RunningNarration implements SegmentReader {
   readonly id: string;
   readonly #player: SoundPlayer;
   readonly #lists: CompanionLists;
-  /** The parts that are saved or to come, in reading order, without those that cannot be read. */
+  /** The parts that are saved or to come, in reading order. */
+  #all: readonly PartRow[] = [];
+  /** Those of them that can be read. */
   #rows: readonly PartRow[] = [];
+  readonly #numbers = new WeakMap<Segment, number>();
   #failed: readonly number[] = [];
   /** Captions by task, from the beginning of its part. */
   readonly #cues = new Map<string, readonly Cue[]>();
@@ -40,6 +43,12 @@ export class RunningNarration implements SegmentReader {
   /** Resolves when the player begins to wait for a part. */
   #wait = Promise.withResolvers<void>();
   #readCount = 0;
+  /** How often the chat has told how the parts stand. */
+  #updateCount = 0;
+  #isComing = false;
+  #sentence = "";
+  /** Why a part cannot be read at the moment. */
+  #trouble = "";
   /** Why parts cannot be read, by task. */
   readonly #unreadable = new Map<string, string>();
   isOpen = false;
@@ -75,11 +84,10 @@ export class RunningNarration implements SegmentReader {
    * @returns seconds until the next look; null if nobody waits
    */
   update(rows: readonly PartRow[], isComing: boolean, sentence: string): number | null {
-    this.#rows = rows.filter(
-      ({ status, taskId }) =>
-        (status === "saved" && !this.#unreadable.has(taskId)) ||
-        (isComing && !["saved", "failed"].includes(status)),
-    );
+    this.#updateCount += 1;
+    [this.#isComing, this.#sentence] = [isComing, sentence];
+    this.#all = rows.filter(({ status }) => status === "saved" || (isComing && status !== "failed"));
+    this.#chooseRows();
     this.#failed = rows.filter(({ status }) => status === "failed").map(({ number }) => number);
     if (this.#rows.length === 0) return null;
     this.#change.resolve();
@@ -91,10 +99,7 @@ export class RunningNarration implements SegmentReader {
     }
     this.#player.updateTimes();
     this.#showLabels();
-    const failed =
-      this.#failed.length === 0 ? "" : `Failed, so playing goes past it: part ${this.#failed.join(", ")}.`;
-    const words = [...this.#unreadable.values(), this.#describeWait(), failed, isComing ? sentence : ""];
-    showStatus(words.filter((each) => each !== "").join(" "));
+    this.#say();
     return this.#computePause();
   }
 
@@ -102,39 +107,80 @@ export class RunningNarration implements SegmentReader {
     return this.#findAt(seconds)?.status === "saved";
   }
 
-  async readAt(seconds: number): Promise<Segment> {
-    const wanted = this.#findAt(seconds)?.number ?? 1;
+  readAt(seconds: number): Promise<Segment | null> {
+    return this.#read(this.#findAt(seconds)?.number ?? 1);
+  }
+
+  readAfter(segment: Segment): Promise<Segment | null> {
+    return this.#read((this.#numbers.get(segment) ?? 0) + 1);
+  }
+
+  passOver(segment: Segment, reason: string): void {
+    const row = this.#rows.find(({ number }) => number === this.#numbers.get(segment));
+    if (row !== undefined) this.#passOver(row, reason);
+  }
+
+  /** Reads the first part from a number on that is there, or waits for it; null if none is coming. */
+  async #read(wanted: number): Promise<Segment | null> {
     let failureCount = 0;
     this.#readCount += 1;
     const countAtStart = this.#readCount;
-    if (!this.isThere(seconds)) {
+    // A part that has failed meanwhile is passed over.
+    const find = (): PartRow | undefined => this.#rows.find(({ number }) => number >= wanted);
+    if (find()?.status !== "saved") {
       this.#wait.resolve();
       this.#wait = Promise.withResolvers();
     }
     for (;;) {
       // Nobody waits for an earlier reading any more.
-      if (countAtStart !== this.#readCount) return await new Promise(() => undefined);
-      // A part that has failed meanwhile is passed over.
-      const row = this.#rows.find(({ number }) => number >= wanted);
+      if (countAtStart !== this.#readCount || !this.#player.isOpen(this))
+        return await new Promise(() => undefined);
+      const row = find();
       this.#awaited = row === undefined || row.status === "saved" ? null : row.number;
-      if (row?.status === "saved") {
-        const segment = await this.#load(row).catch(async (error: unknown) => {
-          if (error instanceof FormatError) throw error;
-          failureCount += 1;
-          const reason = error instanceof HostError ? error.message : "It cannot be read.";
-          // It may be on another machine, so that only the joined file has it.
-          if (failureCount < MAX_FAILURES) {
-            await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
-            return null;
-          }
-          failureCount = 0;
-          this.#unreadable.set(row.taskId, `Playing goes past part ${row.number}: ${reason}`);
-          this.#rows = this.#rows.filter((each) => each !== row);
-          return null;
-        });
-        if (segment !== null) return segment;
-      } else await this.#change.promise;
+      if (row === undefined) return null;
+      if (row.status !== "saved") {
+        await this.#change.promise;
+        continue;
+      }
+      const updateCount = this.#updateCount;
+      try {
+        const segment = await this.#load(row);
+        this.#trouble = "";
+        return segment;
+      } catch (error) {
+        if (error instanceof FormatError) throw error;
+        this.#trouble = error instanceof HostError ? error.message : "It cannot be read.";
+        if (this.#player.isOpen(this)) this.#say();
+        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+        // A chat that has answered nothing meanwhile does not reach its server. Otherwise, it is the part: it may be on
+        // another machine, so that only the joined file has it.
+        if (error instanceof FileGoneError || updateCount !== this.#updateCount) failureCount += 1;
+        if (failureCount < MAX_FAILURES) continue;
+        failureCount = 0;
+        this.#passOver(row, this.#trouble);
+      }
     }
+  }
+
+  #passOver({ taskId, number }: PartRow, reason: string): void {
+    this.#trouble = "";
+    this.#unreadable.set(taskId, `Playing goes past part ${number}: ${reason}`);
+    this.#chooseRows();
+    this.#say();
+  }
+
+  #chooseRows(): void {
+    this.#rows = this.#all.filter(
+      ({ status, taskId }) => status !== "saved" || !this.#unreadable.has(taskId),
+    );
+  }
+
+  /** Says what a listener should know. */
+  #say(): void {
+    const failed =
+      this.#failed.length === 0 ? "" : `Failed, so playing goes past it: part ${this.#failed.join(", ")}.`;
+    const now = [this.#trouble, this.#describeWait(), failed, this.#isComing ? this.#sentence : ""];
+    showStatus([...this.#unreadable.values(), ...now].filter((each) => each !== "").join(" "));
   }
 
   /** Shows the parts as buttons that jump. */
@@ -189,18 +235,18 @@ export class RunningNarration implements SegmentReader {
 
   /** Builds a segment whose times follow those of its part, which move while parts before it are made. */
   #buildSegment({ number, taskId }: PartRow, bytes: Uint8Array<ArrayBuffer>, mimeType: string): Segment {
-    const getRows = () => this.#rows;
+    const [getAll, getRows] = [() => this.#all, () => this.#rows];
     let [start, length] = [0, 0];
     const measure = (): void => {
-      const index = getRows().findIndex((row) => row.number === number);
-      const row = getRows()[index];
+      const index = getAll().findIndex((row) => row.number === number);
+      const row = getAll()[index];
       if (row === undefined) return;
       start = row.startSeconds;
-      const end = getRows()[index + 1]?.startSeconds ?? start + (row.seconds ?? 0) + LAST_PART_MARGIN_SECONDS;
+      const end = getAll()[index + 1]?.startSeconds ?? start + (row.seconds ?? 0) + LAST_PART_MARGIN_SECONDS;
       // Another take of the part has another length.
-      if (row.taskId === taskId) length = end - start;
+      if (row.taskId === taskId) length = Math.max(0, end - start);
     };
-    return {
+    const segment: Segment = {
       get startSeconds() {
         measure();
         return start;
@@ -216,6 +262,8 @@ export class RunningNarration implements SegmentReader {
       bytes,
       mimeType,
     };
+    this.#numbers.set(segment, number);
+    return segment;
   }
 
   async #loadCues({ number, taskId }: PartRow): Promise<void> {

@@ -22,8 +22,18 @@ export interface SegmentReader {
   /**
    * Reads the segment that contains a moment. Waits until it is made.
    *
+   * @returns null if it is not coming any more, and none after it
    * @throws HostError, DamagedFileError
    */
+  readAt(seconds: number): Promise<Segment | null>;
+  /** Reads the segment that follows another one, in a sound whose times may move; otherwise like `readAt`. */
+  readAfter?(segment: Segment): Promise<Segment | null>;
+  /** Goes on without a segment that cannot be decoded. If the method is absent, such a segment is an error. */
+  passOver?(segment: Segment, reason: string): void;
+}
+
+/** Reads a sound that is there as a whole. */
+export interface CompleteSound extends SegmentReader {
   readAt(seconds: number): Promise<Segment>;
 }
 
@@ -89,7 +99,7 @@ export function createSegmentReader(
   pieces: PieceLoader,
   cutter: Cutter,
   statedSeconds: number | null,
-): SegmentReader {
+): CompleteSound {
   const size = cutter.endOffset - cutter.startOffset;
   const { segmentBytes } = cutter;
   // If no duration is stated, assume 64 kbit/s, the usual bitrate of speech.

@@ -1,6 +1,6 @@
 /** Plays a sound of any length, one segment after the other, without an audible gap. */
 import { createElementPlayback, createSamplesPlayback, type Playback } from "./playback.ts";
-import type { Segment, SegmentReader } from "./segment-reader.ts";
+import { DamagedFileError, type Segment, type SegmentReader } from "./segment-reader.ts";
 
 export interface SoundPlayerEvents {
   /** Called when the position or the playing state has changed. */
@@ -16,7 +16,7 @@ const TICK_MS = 60;
  * How long before the end of a segment the next one is started, with a delay. Samples start at an exact time, so that
  * they can be started long before it.
  */
-const START_ELEMENT_SECONDS = (2 * TICK_MS) / 1000;
+const START_ELEMENT_SECONDS = (5 * TICK_MS) / 1000;
 const START_SAMPLES_SECONDS = 1;
 /** Play starts again at the beginning if the position is this close to the end. */
 const REPLAY_MARGIN_SECONDS = 0.05;
@@ -40,7 +40,7 @@ export class SoundPlayer {
   #successor: SegmentReader | null = null;
   #playback: Playback | null = null;
   /** The playback of the next segment, which is prepared while the current segment plays. */
-  #nextPlayback: Promise<Playback> | null = null;
+  #nextPlayback: Promise<Playback | null> | null = null;
   #preparedPlayback: Playback | null = null;
   /** The playback whose segment is ending while the next one begins. */
   #endingPlayback: Playback | null = null;
@@ -97,6 +97,11 @@ export class SoundPlayer {
     this.#successor = reader;
   }
 
+  /** Returns whether a reader is the one that is read from. */
+  isOpen(reader: SegmentReader): boolean {
+    return this.#reader === reader;
+  }
+
   /** Follows times that have moved. */
   updateTimes(): void {
     if (!this.isPlaying && !this.isLoading && this.#playback !== null)
@@ -148,7 +153,7 @@ export class SoundPlayer {
       return;
     }
     this.#playback?.setSpeed(speed);
-    void this.#nextPlayback?.then((playback) => playback.setSpeed(speed)).catch(() => undefined);
+    void this.#nextPlayback?.then((playback) => playback?.setSpeed(speed)).catch(() => undefined);
   }
 
   async #load(requestedSeconds: number, plays: boolean): Promise<void> {
@@ -176,8 +181,9 @@ export class SoundPlayer {
         targetSeconds >= playback.segment.endSeconds
       ) {
         this.#drop();
-        playback = await this.#loadPlaybackAt(targetSeconds);
-        if (countAtStart !== this.#commandCount) return playback.release();
+        playback = await this.#loadPlayback(targetSeconds, null);
+        if (countAtStart !== this.#commandCount) return playback?.release();
+        if (playback === null) return this.#finish();
         this.#playback = playback;
         // The times of a part that was waited for may have moved.
         if (!isThere) targetSeconds = playback.segment.startSeconds;
@@ -206,14 +212,29 @@ export class SoundPlayer {
     }
   }
 
-  async #loadPlaybackAt(targetSeconds: number): Promise<Playback> {
+  /**
+   * Loads the segment that follows another one, or that contains a moment. Goes past segments that cannot be decoded,
+   * if the reader can.
+   */
+  async #loadPlayback(targetSeconds: number, after: Segment | null): Promise<Playback | null> {
     const reader = this.#reader;
     if (reader === null) throw new Error("nothing is open");
-    const segment = await reader.readAt(targetSeconds);
-    const playback = await this.#createPlayback(segment);
-    playback.setSpeed(this.#speed);
-    if (reader === this.#reader) this.#events.onSegment(playback.segment);
-    return playback;
+    let previous = after;
+    for (;;) {
+      const next = previous === null ? undefined : reader.readAfter?.(previous);
+      const segment = await (next ?? reader.readAt(targetSeconds));
+      if (segment === null) return null;
+      try {
+        const playback = await this.#createPlayback(segment);
+        playback.setSpeed(this.#speed);
+        if (reader === this.#reader) this.#events.onSegment(playback.segment);
+        return playback;
+      } catch (error) {
+        if (!(error instanceof DamagedFileError) || reader.passOver === undefined) throw error;
+        reader.passOver(segment, error.message);
+        previous = segment;
+      }
+    }
   }
 
   async #createPlayback(segment: Segment): Promise<Playback> {
@@ -240,18 +261,21 @@ export class SoundPlayer {
     const playback = this.#playback;
     if (!this.isPlaying || playback === null) return;
     this.#events.onChange();
-    const { endSeconds, isLast } = playback.segment;
-    if (isLast) {
-      if (!playback.hasEnded()) return;
-      this.pause();
-      this.#positionSeconds = this.durationSeconds;
-      this.#events.onChange();
+    if (playback.segment.isLast) {
+      if (playback.hasEnded()) this.#finish();
       return;
     }
-    if (this.#nextPlayback === null) this.#prepare(endSeconds);
+    if (this.#nextPlayback === null) this.#prepare(playback.segment);
     const startsAt = playback.isSamples ? START_SAMPLES_SECONDS : START_ELEMENT_SECONDS;
-    const isEnding = this.#computeSecondsLeft(playback) < startsAt || playback.hasEnded();
+    const isEnding = this.#computeSecondsLeft(playback) < startsAt;
     if (isEnding && this.#endingPlayback !== playback) void this.#playNext(playback);
+  }
+
+  /** Pauses at the end of the sound. */
+  #finish(): void {
+    this.pause();
+    this.#positionSeconds = this.durationSeconds;
+    this.#events.onChange();
   }
 
   #computeSecondsLeft(playback: Playback): number {
@@ -259,8 +283,8 @@ export class SoundPlayer {
     return Math.max(0, (playback.segment.endSeconds - playback.positionSeconds()) / speed);
   }
 
-  #prepare(targetSeconds: number): void {
-    const next = this.#loadPlaybackAt(targetSeconds);
+  #prepare(segment: Segment): void {
+    const next = this.#loadPlayback(segment.endSeconds, segment);
     this.#nextPlayback = next;
     next.then(
       (playback) => {
@@ -285,7 +309,12 @@ export class SoundPlayer {
         this.#events.onChange();
       }, this.#computeSecondsLeft(playback) * 1000);
       const next = await this.#nextPlayback?.finally(() => clearTimeout(timer));
-      if (countAtStart !== this.#commandCount || next == null) return;
+      if (countAtStart !== this.#commandCount) return;
+      if (next == null) {
+        this.#nextPlayback = null;
+        if (this.isLoading) this.#finish();
+        return;
+      }
       const { endSeconds } = playback.segment;
       const from = this.#reader?.isGrowing === true ? next.segment.startSeconds : endSeconds;
       await next.play(from, this.isLoading ? 0 : this.#computeSecondsLeft(playback));
@@ -308,7 +337,7 @@ export class SoundPlayer {
   #drop(): void {
     this.#playback?.release();
     this.#playback = null;
-    void this.#nextPlayback?.then((playback) => playback.release()).catch(() => undefined);
+    void this.#nextPlayback?.then((playback) => playback?.release()).catch(() => undefined);
     this.#nextPlayback = null;
     this.#preparedPlayback = null;
   }

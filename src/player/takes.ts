@@ -98,7 +98,7 @@ async function draw(
     const reader = readers.get(audioFile.uri) ?? (await openAudioFile(audioFile));
     readers.set(audioFile.uri, reader);
     const segment = await reader.readAt(0);
-    await wave.add(segment, reader.durationSeconds);
+    if (segment !== null) await wave.add(segment, reader.durationSeconds);
   } catch {
     // Ignore an error here. The player reports it when somebody plays this take.
   }

@@ -130,8 +130,8 @@ export interface ActiveRequest {
 /** Why none of some requests gets on. */
 export interface Standstill {
   readonly sentence: string;
-  /** Whether it is a limit, whose end is known. */
-  readonly isLimit: boolean;
+  /** How long a limit still holds them; `null` if nobody knows when they get on. */
+  readonly waitSeconds: number | null;
 }
 
 /** Says why none of some requests gets on; `null` while the service works on one, or if nothing holds them. */
@@ -142,5 +142,7 @@ export function explainStandstill(requests: readonly ActiveRequest[]): Standstil
   const getsOn = requests.some(({ row }) => row.task_id !== null && parseNote(row) === null);
   if (held === undefined || getsOn) return null;
   const sentence = describeActivity(held.row, { ...held.activity, sendingMs: null });
-  return { sentence, isLimit: parseNote(held.row) === null };
+  const { hold } = held.activity;
+  const isLimit = hold !== null && parseNote(held.row) === null;
+  return { sentence, waitSeconds: isLimit ? Math.ceil(hold.leftMs / 1000) : null };
 }

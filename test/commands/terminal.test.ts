@@ -51,6 +51,8 @@ describe("progress", () => {
 
   it("has a bar where there is room for one", () => {
     expect(shown({ isTTY: true, columns: 90 })).toContain("[##......................] Part 1 of 14 saved");
+    // A terminal that does not know its width.
+    expect(shown({ isTTY: true, columns: 0 })).toContain("Part 1 of 14 saved");
   });
 
   it.each([

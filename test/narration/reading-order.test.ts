@@ -21,3 +21,38 @@ it.each([
   expect(sent.length).toBeGreaterThan(limit < 200 ? 2 : 4);
   expect(sent).toEqual(NAMES.slice(0, sent.length));
 });
+
+it("what a listener names changes the order alone: not the limit, nor how often a part is sent", async () => {
+  const narrator = await Narrator.start({}, { processingMs: 150 });
+  onTestFinished(() => narrator.stop());
+  const names = ["One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight"];
+  const plan = await narrator.narrate({ text: buildText(...names) });
+  const uri = `audio://narrations/${plan.narration_id}`;
+  const read = (query: string): Promise<string> => narrator.client.readText(`${uri}${query}`);
+  // A plan that nobody has agreed to is not begun.
+  await read("?heard=3");
+  expect(narrator.service.count("create")).toBe(0);
+  const limit = 200;
+  const agreed = { narration_id: plan.narration_id, max_credits: limit };
+  // A limit below the suggested one is answered with the plan first.
+  expect(await narrator.narrate(agreed)).toMatchObject({ status: "planned" });
+  const running = narrator.narrate({ ...agreed, wait_seconds: 30 });
+  let isOver = false;
+  const jumping = (async () => {
+    for (let jump = 0; !isOver; jump += 1)
+      await Promise.all([8, 1, 999_999, 0, 1 + (jump % 8)].map((part) => read(`?heard=${part}`)));
+  })();
+  for (const refused of ["?heard=-1", "?heard=1e3", "?heard=", "?heard=1234567", "?heard=1&heard=2"])
+    await expect(read(refused), refused).rejects.toThrow(/audio/);
+  await expect(narrator.client.readText("audio://narrations/nar_0?heard=1")).rejects.toThrow(/narration/);
+  const ended = await running;
+  isOver = true;
+  await jumping;
+  expect(ended).toMatchObject({ status: "stopped", problems: [{ code: "max_credits_reached" }] });
+  expect(ended.credits.charged).toBeLessThanOrEqual(limit);
+  const sent = narrator.service.exchanges.flatMap(({ kind, body }) =>
+    kind === "create" ? names.filter((name) => body.includes(`${name} begins`)) : [],
+  );
+  expect(sent.length).toBeGreaterThan(2);
+  expect(new Set(sent).size).toBe(sent.length);
+});

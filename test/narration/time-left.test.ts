@@ -1,7 +1,7 @@
 /** The remaining time of a narration, as reported while it runs. */
 import { expect, it } from "vitest";
 import type { RunPace } from "../../src/ledger/narration-rows.ts";
-import { estimateSecondsLeft } from "../../src/narration/narration-view.ts";
+import { estimateSecondsLeft, extendByWait } from "../../src/narration/narration-view.ts";
 
 const BEGUN_AT_MS = 1_000_000;
 
@@ -42,4 +42,12 @@ it("the time left assumes six new parts a minute, however quickly the first ones
   const quick = { savedCount: 6, lastSavedAtMs: BEGUN_AT_MS + 12_000 };
   expect(reported(run({ ...quick, missingPartCount: 54 }), 12)).toBe(480);
   expect(reported(run({ ...quick, missingPartCount: 6 }), 12)).toBe(12);
+});
+
+it("the time left is not shorter than a limit holds all parts, and unknown while nobody knows when they get on", () => {
+  const sentence = "Waiting.";
+  expect(extendByWait(10, { sentence, waitSeconds: 30 })).toBe(30);
+  expect(extendByWait(40, { sentence, waitSeconds: 30 })).toBe(40);
+  expect(extendByWait(10, { sentence, waitSeconds: null })).toBeNull();
+  expect(extendByWait(10, undefined)).toBe(10);
 });

@@ -202,6 +202,53 @@ describeWithBrowser("a host", () => {
     expect(await messageOf(opened.player).textContent()).toBe(message);
   });
 
+  it.concurrent("that lies about a narration that is being made: what can be played is played, as text is shown", async (test) => {
+    const bad = "<img src=x onerror=alert(1)>";
+    const row = (...cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
+    const one = row("1", "saved", "1", "aud_1", "5", `${SECONDS}`, "0.000", "", bad, bad);
+    const lies = [
+      [one, row("2", "saved", "1", "aud_2", "5", "20", "-7", "", "", "before it begins")],
+      [one, row("2", "saved", "1", "aud_2", "5", "1e308", "9e15", "9e99", "", "after all time"), one],
+      [one, row("99999999999999999999", "running", "1", "", "", "", "~NaN", "1e300", bad, bad)],
+      [one, row("2", "saved", "1", "../../etc", "5", "20", "~1.0", "", "", "inside the first")],
+      ["no table at all"],
+    ];
+    let looks = 0;
+    const hand = serving(sound);
+    const opened = await chat(test, {
+      answer: async (method, params) => {
+        const uri = `${params["uri"]}`;
+        if (/narrations\/[^/]*$/.test(uri)) {
+          looks += 1;
+          const text = `${bad}\n\nrunning. ${bad}\n\n${(lies[looks % lies.length] ?? []).join("\n")}`;
+          return { contents: [{ uri, mimeType: "text/markdown", text }] };
+        }
+        // A tool that answers late, and with another narration.
+        if (method === "tools/call") {
+          await new Promise((resolve) => setTimeout(resolve, 300));
+          return { content: [], structuredContent: { narration_id: `nar_${"1".repeat(32)}`, status: 7 } };
+        }
+        return await hand(method, params);
+      },
+    });
+    const narration = { narration_id: `nar_${"0".repeat(32)}`, status: "running", message: bad };
+    await opened.result({
+      content: [],
+      structuredContent: { ...narration, parts: { total: 2, saved: 1e9 } },
+    });
+    await playButton(opened.player).click();
+    await startsSounding(opened.player);
+    await messageOf(opened.player)
+      .getByText(/It cannot be followed here/)
+      .waitFor();
+    expect(looks).toBeGreaterThanOrEqual(lies.length);
+    await opened.player.getByRole("button", { name: "Pause" }).click();
+    await playButton(opened.player).click();
+    await startsSounding(opened.player);
+    expect(await opened.player.locator("img").count()).toBe(0);
+    expect(opened.faults).toEqual([]);
+  });
+
   it.concurrent("that sends two results at once: the second is shown and played", async (test) => {
     let isHeld = true;
     const hand = serving(sound);

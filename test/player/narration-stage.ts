@@ -36,13 +36,15 @@ class StagedSpeech implements SpeechEngine {
 export interface StagedRow {
   readonly status: string;
   readonly startSeconds: number;
+  readonly taskId: string;
 }
 
+/** They are short, because a test listens to them in real time. */
 const SENTENCES = [
-  "The harbour lay quiet before the ferry.",
-  "Somebody whistled among the nets.",
-  "A kettle began to sing below deck.",
-  "The gulls came down, and the day began.",
+  "The harbour lay quiet.",
+  "Somebody whistled.",
+  "A kettle began to sing.",
+  "The gulls came.",
 ];
 
 const begunSchema = z.object({ narration_id: z.string(), status: z.string() });
@@ -117,7 +119,11 @@ export async function readRows(server: ServerUnderTest, id: string): Promise<Sta
     .filter((line) => /^\| \d+ \|/.test(line))
     .map((line) => {
       const cells = line.split("|").map((cell) => cell.trim());
-      return { status: cells[2] ?? "", startSeconds: Number(cells[7]?.replace("~", "")) };
+      return {
+        status: cells[2] ?? "",
+        startSeconds: Number(cells[7]?.replace("~", "")),
+        taskId: cells[4] ?? "",
+      };
     });
 }
 

@@ -1,7 +1,7 @@
 /** The playlist beside a narration that is being made: ordinary players follow it and end with it. */
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, type TestContext } from "vitest";
@@ -67,6 +67,8 @@ describe("the playlist of a narration", skipBecause(missing("ffmpeg")), () => {
     expect(begun).toMatch(/^#EXTM3U\n/);
     expect(begun).toContain("#EXT-X-PLAYLIST-TYPE:EVENT\n");
     expect(begun).not.toContain("#EXT-X-ENDLIST");
+    const { content } = await server.call("narrate", { narration_id: id, wait_seconds: 0 });
+    expect(JSON.stringify(content)).toContain(`To listen while it is made, play ${path}`);
     const copy = join(stage.folders.root, "followed.wav");
     const following = runProgram("ffmpeg", ["-v", "error", "-live_start_index", "0", "-i", path, copy]);
     stage.speech.held = /^$/;
@@ -130,6 +132,34 @@ describe("the playlist of a narration", skipBecause(missing("ffmpeg")), () => {
     const copy = join(stage.folders.root, "whole.wav");
     expect(await runProgram("ffmpeg", ["-v", "error", "-i", path, copy])).toMatchObject({ code: 0 });
     expect(decodeFile(copy).length).toBe(decodeFile(file).length);
+  });
+
+  it("is ended even if it could not be continued, so that nobody waits for more", async (test) => {
+    const { stage, server, id } = await begin(test, 8);
+    const path = await waitForPlaylist(stage);
+    await expect.poll(async () => (await readSegments(path)).length).toBe(3);
+    const segments = join(stage.folders.outputDir, ".parts", `${id}.live`);
+    await rename(segments, `${segments}.moved`);
+    await writeFile(segments, "in the way");
+    stage.speech.held = /^$/;
+    expect((await waitForEnd(server, id)).status).toBe("finished");
+    await expect.poll(() => readFile(path, "utf8")).toMatch(/#EXT-X-ENDLIST\n$/);
+    expect(await readSegments(path)).toHaveLength(3);
+  });
+
+  it("is kept beside a pipe and a device that have such names", async (test) => {
+    const stage = await openStage(test);
+    const server = await stage.startServer();
+    await mkdir(stage.folders.outputDir, { recursive: true });
+    const [pipe, device] = ["a.m3u8", "b.m3u8"].map((name) => join(stage.folders.outputDir, name));
+    expect((await runProgram("mkfifo", [`${pipe}`])).code).toBe(0);
+    await symlink("/dev/zero", `${device}`);
+    stage.speech.held = /Turn [2-9]\./;
+    const { id } = await beginDialogue(server, 5, { file_name: "harbour" });
+    const path = join(stage.folders.outputDir, "harbour.m3u8");
+    await expect.poll(() => findPlaylists(stage)).toContain(path);
+    stage.speech.held = /^$/;
+    expect((await waitForEnd(server, id)).status).toBe("finished");
   });
 
   it("takes no file's name, and leaves alone what somebody puts in its place", async (test) => {

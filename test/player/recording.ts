@@ -6,41 +6,57 @@ import { join } from "node:path";
 import type { Frame } from "playwright-core";
 
 /** Sample rate of decoded sound. It is low, because comparing takes time; a sample is 0.125 ms. */
-const HERTZ = 8000;
+export const HERTZ = 8000;
 
-/** Runs in the page: records everything that reaches the speakers through an audio context, without loss. */
+/**
+ * Runs in the page: records everything that reaches the speakers, from audio contexts and from audio elements, on one
+ * clock.
+ */
 export function recordSound(): void {
+  const context = new AudioContext();
+  // All sound has one clock, and so has the recording.
+  Object.assign(globalThis, { AudioContext: new Proxy(AudioContext, { construct: () => context }) });
+  const output = context.createMediaStreamDestination();
+  // Without a source that never ends, the stream would wait in each silence, and every gap would seem short.
+  const silence = new ConstantSourceNode(context, { offset: 0 });
+  silence.connect(output);
+  silence.start();
   const chunks: Blob[] = [];
-  const recorders: MediaRecorder[] = [];
-  const outputs = new WeakMap<BaseAudioContext, MediaStreamAudioDestinationNode>();
+  const recorder = new MediaRecorder(output.stream, { mimeType: "audio/webm;codecs=pcm" });
+  recorder.ondataavailable = ({ data }) => chunks.push(data);
+  recorder.start(1000);
   const connect = AudioNode.prototype.connect;
   const recording = function (this: AudioNode, ...args: unknown[]): unknown {
     const [to] = args;
-    if (to instanceof AudioDestinationNode && to.context instanceof AudioContext) {
-      let output = outputs.get(to.context);
-      if (output === undefined) {
-        output = to.context.createMediaStreamDestination();
-        outputs.set(to.context, output);
-        const recorder = new MediaRecorder(output.stream, { mimeType: "audio/webm;codecs=pcm" });
-        recorder.ondataavailable = ({ data }) => chunks.push(data);
-        recorder.start(1000);
-        recorders.push(recorder);
-      }
-      Reflect.apply(connect, this, [output]);
-    }
+    if (to instanceof AudioDestinationNode && to.context === context) Reflect.apply(connect, this, [output]);
     return Reflect.apply(connect, this, args);
   };
   Object.assign(AudioNode.prototype, { connect: recording });
+  type Captured = HTMLMediaElement & { captureStream(): MediaStream };
+  /** The stream of the last sound of each element, because a second stream would silence the first. */
+  const streams = new WeakMap<HTMLMediaElement, { readonly src: string; readonly stream: MediaStream }>();
+  const capture: Captured["captureStream"] = Reflect.get(HTMLMediaElement.prototype, "captureStream");
+  const captureStream = function (this: Captured): MediaStream {
+    const known = streams.get(this);
+    if (known?.src === this.src) return known.stream;
+    const stream = capture.call(this);
+    streams.set(this, { src: this.src, stream });
+    new MediaStreamAudioSourceNode(context, { mediaStream: stream }).connect(output);
+    return stream;
+  };
+  Object.assign(HTMLMediaElement.prototype, { captureStream });
+  const play = HTMLMediaElement.prototype.play;
+  HTMLMediaElement.prototype.play = function (this: Captured) {
+    const playing = play.call(this);
+    void context.resume();
+    this.captureStream();
+    return playing;
+  };
   const takeRecording = async (): Promise<string> => {
-    await Promise.all(
-      recorders.map(
-        (recorder) =>
-          new Promise((resolve) => {
-            recorder.onstop = resolve;
-            recorder.stop();
-          }),
-      ),
-    );
+    await new Promise((resolve) => {
+      recorder.onstop = resolve;
+      recorder.stop();
+    });
     const reader = new FileReader();
     return await new Promise((resolve) => {
       reader.onload = () => resolve(String(reader.result).replace(/^[^,]*,/, ""));
@@ -72,35 +88,70 @@ export async function takeRecording(player: Frame): Promise<Sound> {
   }
 }
 
+export interface Found {
+  /** Where the stretch begins. */
+  readonly seconds: number;
+  /** How alike both are, from 0 to 1. */
+  readonly likeness: number;
+}
+
 /**
- * Finds where a stretch of a file is in a recording.
+ * Finds a stretch of one sound in another.
  *
- * @param atSeconds the beginning of the stretch in the file
- * @param around where to look in the recording, and how far on both sides, in seconds
- * @returns the time in the recording, and how alike both are, from 0 to 1
+ * @param atSeconds the beginning of the stretch in its sound
+ * @param around where to look in the other sound, and how far on both sides, in seconds
  */
-export function findInRecording(
-  recording: Sound,
-  file: Sound,
+export function findStretch(
+  searched: Sound,
+  source: Sound,
   atSeconds: number,
   around: readonly [seconds: number, range: number],
   lengthSeconds = 0.8,
-): { readonly seconds: number; readonly likeness: number } {
+): Found {
   const from = Math.round(atSeconds * HERTZ);
-  const wanted = file.subarray(from, from + Math.round(lengthSeconds * HERTZ));
-  const [middle, range] = [Math.round(around[0] * HERTZ), Math.round(around[1] * HERTZ)];
-  let best = { seconds: Number.NaN, likeness: -1 };
-  const norm = Math.sqrt(wanted.reduce((sum, sample) => sum + sample * sample, 0));
-  for (let at = Math.max(0, middle - range); at <= middle + range; at += 1) {
-    if (at + wanted.length > recording.length) break;
-    let [product, power] = [0, 0];
-    for (let index = 0; index < wanted.length; index += 1) {
-      const sample = recording[at + index] ?? 0;
-      product += sample * (wanted[index] ?? 0);
-      power += sample * sample;
+  const wanted = source.subarray(from, from + Math.round(lengthSeconds * HERTZ));
+  /** Compares every sample, or only some, which is quicker. */
+  const search = (first: number, last: number, stride: number): Found => {
+    let best = { seconds: Number.NaN, likeness: -1 };
+    for (let at = Math.max(0, first); at <= last && at + wanted.length <= searched.length; at += 1) {
+      let [product, power, norm] = [0, 0, 0];
+      for (let index = 0; index < wanted.length; index += stride) {
+        const [sample, wantedSample] = [searched[at + index] ?? 0, wanted[index] ?? 0];
+        product += sample * wantedSample;
+        power += sample * sample;
+        norm += wantedSample * wantedSample;
+      }
+      const likeness = power === 0 || norm === 0 ? 0 : product / Math.sqrt(power * norm);
+      if (likeness > best.likeness) best = { seconds: at / HERTZ, likeness };
     }
-    const likeness = power === 0 || norm === 0 ? 0 : product / Math.sqrt(power) / norm;
-    if (likeness > best.likeness) best = { seconds: at / HERTZ, likeness };
+    return best;
+  };
+  const [middle, range] = [Math.round(around[0] * HERTZ), Math.round(around[1] * HERTZ)];
+  const rough = Math.round(search(middle - range, middle + range, 10).seconds * HERTZ);
+  return search(rough, rough, 1);
+}
+
+/** A time in a recording, in seconds. */
+interface SoundSpan {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Lists the sounds of a recording that are at least so many seconds apart. */
+export function listSounds(recording: Sound, apartSeconds: number): SoundSpan[] {
+  const sounds: Array<{ from: number; to: number }> = [];
+  for (const [index, sample] of recording.entries()) {
+    if (Math.abs(sample) < 1e-3) continue;
+    const at = index / HERTZ;
+    const last = sounds.at(-1);
+    if (last === undefined || at - last.to > apartSeconds) sounds.push({ from: at, to: at });
+    else last.to = at;
   }
-  return best;
+  return sounds;
+}
+
+/** Measures the silences between the sounds of a recording, in seconds. */
+export function measureSilences(recording: Sound, leastSeconds: number): number[] {
+  const sounds = listSounds(recording, leastSeconds);
+  return sounds.slice(1).map(({ from }, index) => from - (sounds[index]?.to ?? from));
 }

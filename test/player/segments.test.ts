@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { loadCutter } from "../../src/player/open-audio-file.ts";
 import type { PieceLoader } from "../../src/player/pieces.ts";
-import { createSegmentReader, type Segment, type SegmentReader } from "../../src/player/segment-reader.ts";
+import { type CompleteSound, createSegmentReader, type Segment } from "../../src/player/segment-reader.ts";
 import type { Format } from "../../src/player/shown-result.ts";
 import { describeWithFfprobe } from "../support/ffprobe.ts";
 import { joinLong } from "./long-narration.ts";
@@ -36,7 +36,7 @@ describeWithFfprobe("a long sound in segments", () => {
   async function open(
     format: Format,
     seconds: number,
-  ): Promise<{ source: SegmentReader; whole: Int16Array }> {
+  ): Promise<{ source: CompleteSound; whole: Int16Array }> {
     const joined = await joinLong(server, format === "ogg" ? "ogg_opus" : format, seconds);
     const pieces = piecesOfFile(joined.path);
     const sound = {
