@@ -2,7 +2,6 @@
 import type { Dispatcher } from "undici";
 import { systemClock } from "../clock.ts";
 import type { ProxySetting } from "../config/proxy.ts";
-import type { ServiceAccess } from "../config/service-address.ts";
 import { runWithTimeout } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
 import { describeCause, type Log } from "../log.ts";
@@ -84,12 +83,12 @@ const stoppingError = (): AudioError =>
 
 /** Creates a transport to one service. Each call sends one request, without redirects or retries. */
 export function createTransport(
-  serviceAccess: ServiceAccess,
+  baseUrl: string,
   proxy: ProxySetting | null,
   timeouts: RequestTimeouts,
   log?: Pick<Log, "debug">,
 ): Transport {
-  const base = new URL(serviceAccess.baseUrl);
+  const base = new URL(baseUrl);
   const prefix = base.pathname.replace(/\/+$/, "");
   let agent: Promise<Dispatcher> | undefined;
   const retired = new Set<Promise<Dispatcher>>();
