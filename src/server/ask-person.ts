@@ -1,7 +1,5 @@
 /** Asks the person a tool's question through the client, in the old and in the new version of the protocol. */
 import {
-  CLIENT_CAPABILITIES_META_KEY,
-  type ClientCapabilities,
   type InputRequiredResult,
   inputRequired,
   inputResponse,
@@ -9,27 +7,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import type { Question } from "../tools/tool.ts";
-import type { Client } from "./client.ts";
-
-const clientEnvelopeSchema = z.object({
-  [CLIENT_CAPABILITIES_META_KEY]: z.object({ elicitation: z.looseObject({}).optional() }),
-});
-
-/**
- * Whether the client can show a form. Clients with protocol version 2026-07-28 state their capabilities in each
- * request. Older clients state them only once, in the handshake.
- *
- * @param handshakeCapabilities the capabilities of the handshake, if there was one
- */
-function canAsk(context: ServerContext, handshakeCapabilities: ClientCapabilities | undefined): boolean {
-  const envelope = clientEnvelopeSchema.safeParse(context.mcpReq.envelope);
-  const elicitation = envelope.success
-    ? envelope.data[CLIENT_CAPABILITIES_META_KEY].elicitation
-    : handshakeCapabilities?.elicitation;
-  if (elicitation === undefined) return false;
-  // A client can show forms if it lists the mode `form`, or lists no mode at all.
-  return "form" in elicitation || Object.keys(elicitation).length === 0;
-}
+import { type Client, canShowForms } from "./client.ts";
 
 /**
  * The outcome of a question. With `ask`, the caller returns `result` to the client, which then asks the person. With
@@ -81,7 +59,7 @@ export async function askPerson(
   const { argument, minimum, maximum } = question;
   let responses = context.mcpReq.inputResponses;
   if (inputResponse(responses, argument).kind === "missing") {
-    if (!canAsk(context, client.capabilities)) return null;
+    if (!canShowForms(client)) return null;
     if (client.isModern === true) {
       const ask = inputRequired.elicit(buildForm(question));
       return { kind: "ask", result: inputRequired({ inputRequests: { [argument]: ask } }) };

@@ -1,5 +1,5 @@
 /** Describes invalid arguments: field, rule and received value. */
-import type { ZodError, z } from "zod";
+import { type ZodError, z } from "zod";
 import { takeFirstCodePoints } from "../contract/unicode.ts";
 
 const MAX_ISSUES = 5;
@@ -12,14 +12,6 @@ function getValueAt(args: unknown, path: readonly PropertyKey[]): unknown {
     value = Reflect.get(value, step);
   }
   return value;
-}
-
-function formatFieldName(path: readonly PropertyKey[]): string {
-  return path
-    .map((step, index) =>
-      typeof step === "number" ? `[${step}]` : `${index === 0 ? "" : "."}${String(step)}`,
-    )
-    .join("");
 }
 
 /** Quotes a value. Cuts long text, and texts for lists and objects. */
@@ -35,7 +27,7 @@ function quoteValue(value: unknown): string {
 }
 
 function describeIssue(issue: z.core.$ZodIssue, args: unknown, knownFields: readonly string[]): string {
-  const field = formatFieldName(issue.path);
+  const field = z.core.toDotPath(issue.path);
   if (issue.code === "unrecognized_keys") {
     const names = issue.keys
       .slice(0, MAX_ISSUES)
@@ -60,11 +52,10 @@ function describeIssue(issue: z.core.$ZodIssue, args: unknown, knownFields: read
  * @param knownFields the tool's argument names, listed if an unknown one was sent
  */
 export function describeBadInput(error: ZodError, args: unknown, knownFields: readonly string[]): string {
+  const nameOf = ({ path }: z.core.$ZodIssue): string => z.core.toDotPath(path);
   // Report only the first issue of a field, because the other issues of the field often follow from it.
   const firsts = error.issues.filter(
-    (issue, index) =>
-      error.issues.findIndex((other) => formatFieldName(other.path) === formatFieldName(issue.path)) ===
-      index,
+    (issue, index) => error.issues.findIndex((other) => nameOf(other) === nameOf(issue)) === index,
   );
   const issues = firsts.slice(0, MAX_ISSUES).map((issue) => describeIssue(issue, args, knownFields));
   return `${issues.join(". ")}.`;

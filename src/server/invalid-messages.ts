@@ -74,31 +74,14 @@ export const NOT_JSON: InvalidMessageReply = {
  */
 const MAX_LEVELS = 100;
 
-/**
- * Finds the end of the string whose opening quotation mark is at `from`.
- *
- * @param line valid JSON
- */
-function endOfString(line: string, from: number): number {
-  for (let end = line.indexOf('"', from + 1); end !== -1; end = line.indexOf('"', end + 1)) {
-    let backslashes = 0;
-    while (line.charAt(end - 1 - backslashes) === "\\") backslashes += 1;
-    if (backslashes % 2 === 0) return end;
-  }
-  return line.length;
-}
+const isContainer = (value: unknown): value is object => typeof value === "object" && value !== null;
 
-/** Whether a line of valid JSON nests lists and objects at more than {@link MAX_LEVELS} levels. */
-export function isNestedTooDeeply(line: string): boolean {
-  let levels = 0;
-  for (let index = 0; index < line.length; index += 1) {
-    const character = line.charAt(index);
-    if (character === '"') index = endOfString(line, index);
-    else if (character === "[" || character === "{") levels += 1;
-    else if (character === "]" || character === "}") levels -= 1;
-    if (levels > MAX_LEVELS) return true;
-  }
-  return false;
+/** Whether a message nests lists and objects at more than {@link MAX_LEVELS} levels. */
+export function isNestedTooDeeply(message: unknown): boolean {
+  let level = [message].filter(isContainer);
+  for (let depth = 0; depth < MAX_LEVELS && level.length > 0; depth += 1)
+    level = level.flatMap((each) => Object.values(each).filter(isContainer));
+  return level.length > 0;
 }
 
 /** Builds the refusal of a message for which {@link isNestedTooDeeply} is true. */
