@@ -8,7 +8,7 @@ import { isAbsolute, relative, resolve, sep } from "node:path";
 import { takeFirstCodePoints } from "../contract/unicode.ts";
 import { AudioError } from "../errors.ts";
 import { IN_CLIENT_SETTINGS } from "../settings-location.ts";
-import { isInsideFolder } from "./file-content.ts";
+import { isInsideFolder, NO_FOLLOW } from "./file-content.ts";
 import { getSystemCode } from "./file-error.ts";
 import {
   assertReadKind,
@@ -19,7 +19,6 @@ import {
   readInput,
 } from "./input-format.ts";
 import { findUnicodeSpelling, resolveRealPath } from "./real-path.ts";
-import { NO_FOLLOW } from "./temporary-file.ts";
 import { refusedInputError, tooLongError } from "./text-bytes.ts";
 
 const INPUT_DIR_SETTING = "AUDIO_INPUT_DIR";

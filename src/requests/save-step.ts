@@ -9,8 +9,7 @@ import { buildTaskPath } from "../contract/wire.ts";
 import { Deadline } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
 import { planReplacement } from "../files/replace.ts";
-import { saveAudio } from "../files/save-audio.ts";
-import type { SavedFile } from "../files/saved-file.ts";
+import { type SavedFile, saveAudio } from "../files/save-audio.ts";
 import {
   insertFile,
   listFiles,
