@@ -4,7 +4,7 @@
  */
 import { createServiceClient } from "../api/service.ts";
 import { systemClock } from "../clock.ts";
-import { type Config, readConfig } from "../config/config.ts";
+import { type Config, readConfig, requireOutputDir } from "../config/config.ts";
 import { listSecrets } from "../config/secrets.ts";
 import type { ServiceAccess } from "../config/service-address.ts";
 import { describeUnknownVariable } from "../config/unknown-variables.ts";
@@ -20,7 +20,6 @@ import { createLog } from "../log.ts";
 import { createProcessId } from "../process-id.ts";
 import { createRedact } from "../redaction.ts";
 import { VERSION } from "../version.ts";
-import { requireOutputDir } from "./configuration-error.ts";
 import {
   type Check,
   CONNECT_MS,

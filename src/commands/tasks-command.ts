@@ -1,5 +1,6 @@
 /** The `tasks` command: lists the ledger as text, as JSON, or as a web page. Does not ask the service. */
 import { systemClock } from "../clock.ts";
+import { requireOutputDir } from "../config/config.ts";
 import { openOutputFolder } from "../files/output-folder.ts";
 import { writeGeneratedPage } from "../files/write-generated-page.ts";
 import { listOtherBaseUrls, listRequestCharges } from "../ledger/bills.ts";
@@ -15,7 +16,6 @@ import {
   type ListEntry,
   listPartsAndCredits,
 } from "../tools/list-entry.ts";
-import { requireOutputDir } from "./configuration-error.ts";
 import { escapeForTerminal, renderTerminalJson } from "./escape-for-terminal.ts";
 import { type CommandContext, runWithWorkflow } from "./run-with-workflow.ts";
 import { type Charge, type PageEntry, renderAudioPage, TASKS_MARKER } from "./tasks-page.ts";

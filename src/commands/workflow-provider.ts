@@ -1,6 +1,6 @@
 /** Builds the workflow on first use, for the configured service or a sandbox. */
 import { existsSync } from "node:fs";
-import { type Config, readConfig } from "../config/config.ts";
+import { type Config, configurationError, readConfig } from "../config/config.ts";
 import { listCertainSecrets } from "../config/secrets.ts";
 import type { Environment } from "../environment.ts";
 import { AudioError } from "../errors.ts";
@@ -11,7 +11,6 @@ import type { Narrations } from "../narration/narrations.ts";
 import { createRedact, type Redact } from "../redaction.ts";
 import type { Requests } from "../requests/requests.ts";
 import type { composeWorkflow, Workflow } from "./compose.ts";
-import { configurationError } from "./configuration-error.ts";
 
 /**
  * Returns the environment for `--sandbox`. Replaces address and key by placeholders, because the real ones are known

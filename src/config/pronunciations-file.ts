@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { LANGUAGES } from "../contract/voices.ts";
 import { hasLetterOrDigit, type Pronunciation } from "../pronunciation.ts";
-import { readSmallFile } from "./small-file.ts";
+import { readSmallJson } from "./small-file.ts";
 
 const MAX_RULES = 500;
 const MAX_WORD_CODE_UNITS = 200;
@@ -30,15 +30,9 @@ const EXAMPLE_FILE = 'such as { "Nguyen": "Win", "C++": { "say": "C plus plus", 
  * @returns the rules, or a clause that says what is wrong with the file
  */
 export function readPronunciations(path: string): LoadedPronunciations | string {
-  const fileRead = readSmallFile(path);
+  const fileRead = readSmallJson(path, EXAMPLE_FILE);
   if ("issue" in fileRead) return fileRead.issue;
-  let value: unknown;
-  try {
-    value = JSON.parse(fileRead.text);
-  } catch {
-    return `is not JSON ${EXAMPLE_FILE}`;
-  }
-  const parsed = rulesFile.safeParse(value);
+  const parsed = rulesFile.safeParse(fileRead.value);
   if (!parsed.success) {
     const [writtenWord] = parsed.error.issues[0]?.path ?? [];
     const location =

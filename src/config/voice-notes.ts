@@ -2,10 +2,11 @@
 import { z } from "zod";
 import { takeFirstCodePoints } from "../contract/unicode.ts";
 import { VOICE_IDS, type VoiceId } from "../contract/voices.ts";
-import { readSmallFile } from "./small-file.ts";
+import { readSmallJson } from "./small-file.ts";
 
 const MAX_CODE_POINTS = 200;
 
+const EXAMPLE_NOTES = 'such as { "sophie_en_zh": "warm, calm" }';
 const notesFile = z.record(z.string(), z.string());
 
 export interface LoadedVoiceNotes {
@@ -28,10 +29,11 @@ const toOneLine = (text: string): string =>
  * @returns the notes, or a clause that says what is wrong with the file
  */
 export function readVoiceNotes(path: string): LoadedVoiceNotes | string {
-  const fileRead = readSmallFile(path);
+  const fileRead = readSmallJson(path, EXAMPLE_NOTES);
   if ("issue" in fileRead) return fileRead.issue;
-  const entries = parse(fileRead.text);
-  if (entries === null) return 'is not JSON such as { "sophie_en_zh": "warm, calm" }';
+  const parsed = notesFile.safeParse(fileRead.value);
+  if (!parsed.success) return `is not JSON ${EXAMPLE_NOTES}`;
+  const entries = Object.entries(parsed.data);
   const knownVoices = entries.flatMap(
     ([id, note]): Array<[VoiceId, string]> =>
       isVoiceId(id) && toOneLine(note) !== "" ? [[id, toOneLine(note)]] : [],
@@ -40,12 +42,4 @@ export function readVoiceNotes(path: string): LoadedVoiceNotes | string {
     notes: new Map(knownVoices),
     unknownIds: entries.map(([id]) => id).filter((id) => !isVoiceId(id)),
   };
-}
-
-function parse(text: string): Array<[string, string]> | null {
-  try {
-    return Object.entries(notesFile.parse(JSON.parse(text)));
-  } catch {
-    return null;
-  }
 }
