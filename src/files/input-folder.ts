@@ -6,8 +6,7 @@ import { constants } from "node:fs";
 import { type FileHandle, lstat, open, readdir, readlink, stat } from "node:fs/promises";
 import { isAbsolute, relative, resolve, sep } from "node:path";
 import { takeFirstCodePoints } from "../contract/unicode.ts";
-import { AudioError } from "../errors.ts";
-import { IN_CLIENT_SETTINGS } from "../settings-location.ts";
+import { AudioError, IN_CLIENT_SETTINGS } from "../errors.ts";
 import { isInsideFolder, NO_FOLLOW } from "./file-content.ts";
 import { getSystemCode } from "./file-error.ts";
 import {
