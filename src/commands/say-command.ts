@@ -8,9 +8,9 @@ import { parseGenerateRequest } from "../tools/generate-audio.ts";
 import { describeCost, getAudioSeconds } from "../tools/task-messages.ts";
 import { renderTask } from "../tools/task-output.ts";
 import { BadArgumentsError } from "../tools/tool.ts";
-import { escapeForTerminal, renderTerminalJson } from "./escape-for-terminal.ts";
 import { ProgressLine } from "./progress-line.ts";
 import { runWithWorkflow } from "./run-with-workflow.ts";
+import { escapeForTerminal, renderTerminalJson } from "./terminal-messages.ts";
 import { argumentError, CommandError } from "./usage-errors.ts";
 
 function parseRequest(args: Readonly<Record<string, unknown>>, config: Config): GenerateRequest {
@@ -51,8 +51,8 @@ export async function runSayCommand(
   asJson: boolean,
   isSandbox: boolean,
 ): Promise<number> {
-  return await runWithWorkflow(isSandbox, async ({ config, provider, signal }) => {
-    const request = parseRequest(args, config);
+  return await runWithWorkflow(isSandbox, async ({ provider, signal }) => {
+    const request = parseRequest(args, provider.config);
     const line = new ProgressLine(process.stderr);
     try {
       const requests = await provider.requests();

@@ -16,9 +16,9 @@ import {
   type ListEntry,
   listPartsAndCredits,
 } from "../tools/list-entry.ts";
-import { escapeForTerminal, renderTerminalJson } from "./escape-for-terminal.ts";
 import { type CommandContext, runWithWorkflow } from "./run-with-workflow.ts";
 import { type Charge, type PageEntry, renderAudioPage, TASKS_MARKER } from "./tasks-page.ts";
+import { escapeForTerminal, renderTerminalJson } from "./terminal-messages.ts";
 
 const MAX_TASKS = 100;
 
@@ -103,9 +103,9 @@ function describeNoRequests(baseUrl: string, otherBaseUrls: readonly string[]): 
     : `No requests recorded yet for ${baseUrl} (AUDIO_BASE_URL); the ledger holds some for ${otherBaseUrls.join(", ")}.`;
 }
 
-async function readListing({ config, provider }: CommandContext, limit: number): Promise<Listing> {
+async function readListing({ provider }: CommandContext, limit: number): Promise<Listing> {
   const ledger = await provider.ledger();
-  const folder = await openOutputFolder(requireOutputDir(config), systemClock);
+  const folder = await openOutputFolder(requireOutputDir(provider.config), systemClock);
   const listedTasks = await listRecordedRequests(
     { ledger, folder },
     { status: null, search: null, limit },
