@@ -127,15 +127,13 @@ function describeInterrupted({ parts, credits }: NarrationView, isSandbox: boole
   return `${saved}${running} The same command with --max-credits ${credits.suggestedMax} fetches what was paid for, and goes on; it pays for nothing twice.`;
 }
 
-interface Circumstances {
-  readonly asJson: boolean;
-  readonly isSandbox: boolean;
-  readonly wasInterrupted: boolean;
-  /** Whether the command has a limit. */
-  readonly isLimited: boolean;
-}
-
-function report(view: NarrationView, { asJson, isSandbox, wasInterrupted, isLimited }: Circumstances): void {
+/** @param isLimited whether the command has a limit */
+function report(
+  view: NarrationView,
+  { asJson, isSandbox }: Pick<NarrateCommand, "asJson" | "isSandbox">,
+  wasInterrupted: boolean,
+  isLimited: boolean,
+): void {
   if (wasInterrupted && !asJson && view.status !== "finished") {
     process.stdout.write(`${escapeForTerminal(describeInterrupted(view, isSandbox))}\n`);
     return;
@@ -205,7 +203,7 @@ export async function runNarrateCommand({ file, args, asJson, isSandbox }: Narra
     const changes = toNarrateChanges(checkedArgs);
     const view = await runNarration(await provider.narrations(), source, changes, signal, isSandbox);
     const isLimited = changes.maxCredits !== null;
-    report(view, { asJson, isSandbox, wasInterrupted: signal.aborted, isLimited });
+    report(view, { asJson, isSandbox }, signal.aborted, isLimited);
     // A call with neither `max_credits` nor `stop` only asks for the status.
     const isUnfinished = isLimited || (changes.shouldStop && view.status !== "planned");
     return isUnfinished && view.status !== "finished" ? EXIT_UNFINISHED : 0;

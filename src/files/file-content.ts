@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { type FileHandle, lstat, open } from "node:fs/promises";
-import { sep } from "node:path";
+import { isAbsolute, relative, sep } from "node:path";
 import { isDirectChild, resolveRealPath } from "./real-path.ts";
 import { retryWhileLocked } from "./retry-while-locked.ts";
 
@@ -103,14 +103,18 @@ export async function matchesDigest(path: string, digest: FileDigest): Promise<b
   }
 }
 
+/** Whether a path is below a folder, by the text of both. */
+export function isBelow(folder: string, path: string): boolean {
+  const way = relative(folder, path);
+  return way !== "" && way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+}
+
 /** Whether the real path of a file is inside a folder. */
 export async function isInsideFolder(path: string, root: string): Promise<boolean> {
   try {
     const realFile = await resolveRealPath(path);
-    const isBelow = (folder: string): boolean =>
-      realFile.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`);
     const realRoot = await resolveRealPath(root);
-    if (isBelow(realRoot)) return true;
+    if (isBelow(realRoot, realFile)) return true;
     // Accept a path with another spelling of the folder, because the spelling may have changed since the file was
     // saved.
     return await isDirectChild(realFile, realRoot);

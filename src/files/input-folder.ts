@@ -7,7 +7,7 @@ import { type FileHandle, lstat, open, readdir, readlink, stat } from "node:fs/p
 import { isAbsolute, relative, resolve, sep } from "node:path";
 import { takeFirstCodePoints } from "../contract/unicode.ts";
 import { AudioError, IN_CLIENT_SETTINGS } from "../errors.ts";
-import { isInsideFolder, NO_FOLLOW } from "./file-content.ts";
+import { isBelow, isInsideFolder, NO_FOLLOW } from "./file-content.ts";
 import { getSystemCode } from "./file-error.ts";
 import {
   assertReadKind,
@@ -104,17 +104,6 @@ const outsideError = (name: string, folder: string): AudioError =>
     "Ask the user to copy the file into that folder, or give the text itself.",
   );
 
-/** Whether a path is below a folder, by the text of both. */
-function isBelow(folder: string, path: string): boolean {
-  const relativePath = relative(folder, path);
-  return !(
-    relativePath === "" ||
-    relativePath === ".." ||
-    relativePath.startsWith(`..${sep}`) ||
-    isAbsolute(relativePath)
-  );
-}
-
 /** Resolves a path by its text alone, because on Windows even a check of `\\host\share` contacts that host. */
 function resolveInside(folder: string, file: string, name: string): string {
   if (file.trim() === "" || file.includes("\0") || !file.isWellFormed()) {
@@ -150,8 +139,7 @@ const MAX_OPEN_ATTEMPTS = 5;
 /** Whether the opened file is in the folder. Another file may be at `path` by now. */
 async function isOpenedInside(handle: FileHandle, path: string, root: string): Promise<boolean> {
   const openedPath = await readOpenPath(handle);
-  if (openedPath !== null)
-    return openedPath.startsWith(`${root}${sep}`) || (await isInsideFolder(openedPath, root));
+  if (openedPath !== null) return isBelow(root, openedPath) || (await isInsideFolder(openedPath, root));
   const opened = await handle.stat({ bigint: true });
   for (let attempt = 0; attempt < MAX_OPEN_ATTEMPTS; attempt += 1) {
     const stats = await lstat(await resolveRealPath(path), { bigint: true });

@@ -3,6 +3,8 @@
  * (docs/reference.md, Malformed requests).
  */
 import { ProtocolErrorCode } from "@modelcontextprotocol/server";
+import { z } from "zod";
+import { parseJson } from "../parse-json.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -163,14 +165,20 @@ const KIND_NAMES: Readonly<Record<string, string>> = {
   string: "a string",
 };
 
-function describeIssue(issue: unknown): string | null {
-  if (!isObject(issue) || !Array.isArray(issue["path"])) return null;
-  const path = issue["path"].join(".");
-  const words = String(issue["message"]).slice(0, 200);
-  if (!path.startsWith("params")) return null;
-  if (words.endsWith("received undefined")) return `${path} is required`;
-  const kind = KIND_NAMES[String(issue["expected"])];
-  return kind === undefined ? `${path}: ${words}` : `${path} must be ${kind}`;
+/** The issues of the protocol's schema, as the SDK dumps them. */
+const dumpSchema = z.array(
+  z.object({
+    path: z.array(z.union([z.string(), z.number()])),
+    message: z.string(),
+    expected: z.string().optional().catch(undefined),
+  }),
+);
+
+function describeParamsIssue({ path, message, expected = "" }: z.infer<typeof dumpSchema>[number]): string {
+  const field = path.join(".");
+  if (message.endsWith("received undefined")) return `${field} is required`;
+  const kind = KIND_NAMES[expected];
+  return kind === undefined ? `${field}: ${message.slice(0, 200)}` : `${field} must be ${kind}`;
 }
 
 /**
@@ -180,19 +188,13 @@ function describeIssue(issue: unknown): string | null {
  * @returns `null` for any other error
  */
 export function rewriteZodError(error: { readonly code: number; readonly message: string }) {
-  const [, head = "", dump = ""] =
+  const [, head = "Invalid request: ", dump = null] =
     /^(Invalid \S+ request: )?(\[\s*\{[\s\S]*\}\s*\])$/.exec(error.message) ?? [];
-  if (dump === "") return null;
-  try {
-    const issues: unknown = JSON.parse(dump);
-    const [issue = null] = Array.isArray(issues) ? issues.map(describeIssue) : [];
-    if (issue === null) return null;
-    return {
-      ...error,
-      code: ProtocolErrorCode.InvalidParams,
-      message: `${head || "Invalid request: "}${issue}.`,
-    };
-  } catch {
-    return null;
-  }
+  const [issue] = parseJson(dumpSchema, dump) ?? [];
+  if (issue?.path[0] !== "params") return null;
+  return {
+    ...error,
+    code: ProtocolErrorCode.InvalidParams,
+    message: `${head}${describeParamsIssue(issue)}.`,
+  };
 }

@@ -35,6 +35,9 @@ const RESUME_PAUSE_MS = 3000;
 
 /** A call that this process waits for. */
 interface RunningCall {
+  readonly ledger: Ledger;
+  readonly id: string;
+  readonly runner: CallRunner;
   readonly abort: AbortController;
   readonly firstReport: PromiseWithResolvers<void>;
   readonly answered: PromiseWithResolvers<Answer>;
@@ -82,7 +85,7 @@ export class McpTasks {
     if (isPlain && isNew && (await discardHandle(ledger, row).catch(() => false))) this.#calls.delete(row.id);
     else if (call !== undefined) {
       call.isHandedOut = true;
-      await this.#storeAnswer(ledger, row.id, call);
+      await this.#storeAnswer(call);
     }
     if (isNew && signal.aborted && isCancelledByCaller(signal.reason))
       await this.#cancel(ledger, row, runner);
@@ -100,7 +103,7 @@ export class McpTasks {
   async get(id: string, findRunner: FindRunner): Promise<HandleRow | null> {
     const ledger = await this.#deps.ledger();
     const running = this.#calls.get(id);
-    if (running !== undefined) await this.#storeAnswer(ledger, id, running);
+    if (running !== undefined) await this.#storeAnswer(running);
     const row = await findHandle(ledger, id);
     if (row === undefined) return null;
     if (row.status === "cancelled") running?.abort.abort(cancelledReason());
@@ -150,6 +153,7 @@ export class McpTasks {
 
   #run(ledger: Ledger, row: HandleRow, runner: CallRunner): RunningCall {
     const call: RunningCall = {
+      ...{ ledger, id: row.id, runner },
       abort: new AbortController(),
       firstReport: Promise.withResolvers(),
       answered: Promise.withResolvers(),
@@ -163,24 +167,19 @@ export class McpTasks {
     const onProgress = (message: string): void => {
       call.message = this.#deps.redact(message);
       call.firstReport.resolve();
-      void this.#writeMessages(ledger, row.id, call);
+      void this.#writeMessages(call);
     };
     const handle = { id: row.id, openedAtMs: row.created_at_ms };
     const target = row.target ?? undefined;
     void runner
       .run(JSON.parse(row.args), { signal, onProgress, handle, target })
-      .then((answer) => this.#end(ledger, row.id, call, answer, runner));
+      .then((answer) => this.#end(call, answer));
     return call;
   }
 
-  async #end(
-    ledger: Ledger,
-    id: string,
-    call: RunningCall,
-    answer: Answer,
-    runner: CallRunner,
-  ): Promise<void> {
+  async #end(call: RunningCall, answer: Answer): Promise<void> {
     call.answered.resolve(answer);
+    const { ledger, id, runner } = call;
     const { signal } = call.abort;
     if (answer.work === "goes_on" || signal.aborted) {
       const row = signal.aborted ? undefined : await findHandle(ledger, id).catch(() => undefined);
@@ -190,25 +189,26 @@ export class McpTasks {
       return;
     }
     call.answer = answer;
-    await this.#storeAnswer(ledger, id, call);
+    await this.#storeAnswer(call);
   }
 
   /**
    * Stores the answer of a call that a client knows as an MCP task, if there is one yet. If that fails, the next request
    * for the MCP task tries again.
    */
-  async #storeAnswer(ledger: Ledger, id: string, call: RunningCall): Promise<void> {
+  async #storeAnswer(call: RunningCall): Promise<void> {
     if (call.answer === null || !call.isHandedOut) return;
     try {
-      await completeHandle(ledger, id, JSON.stringify(call.answer.result));
-      this.#calls.delete(id);
+      await completeHandle(call.ledger, call.id, JSON.stringify(call.answer.result));
+      this.#calls.delete(call.id);
     } catch (cause) {
       this.#deps.log.warn("the end of a task could not be written yet", cause);
     }
   }
 
   /** Stores the newest message of a call from time to time, until no newer one has come. */
-  async #writeMessages(ledger: Ledger, id: string, call: RunningCall): Promise<void> {
+  async #writeMessages(call: RunningCall): Promise<void> {
+    const { ledger, id } = call;
     if (call.isWritingMessages) return;
     call.isWritingMessages = true;
     try {
