@@ -75,7 +75,8 @@ export function createMcpServer(deps: ServerDeps, era: "legacy" | "modern"): Ser
     isModern
       ? {
           ...readStatedClient(context),
-          ...{ timeout, isModern },
+          timeout,
+          isModern,
           startMcpTask: async (...call) => (await loadMcpTasks()).start(...call),
         }
       : {

@@ -113,8 +113,19 @@ export function buildRequestEntry(task: ListedRequest, waitSeconds = USUAL_WAIT_
   const audioSeconds = task.audioSeconds === null ? null : roundToMilliseconds(task.audioSeconds);
   const nextStep = describeRequestNextStep(task, waitSeconds);
   return {
-    ...{ id, kind: "request", title, status, parts: null, createdAtMs, credits, heldCredits, audioSeconds },
-    ...{ voice, take, nextStep, task },
+    id,
+    kind: "request",
+    title,
+    status,
+    parts: null,
+    createdAtMs,
+    credits,
+    heldCredits,
+    audioSeconds,
+    voice,
+    take,
+    nextStep,
+    task,
     paths: audioPath === null ? [] : [audioPath],
     missingPaths: missingPath === null ? [] : [missingPath],
     row: {
@@ -175,9 +186,20 @@ export function buildNarrationEntry(listed: ListedNarration): ListEntry {
   const heldCredits = bill.spent > bill.charged ? bill.spent - bill.charged : null;
   const nextStep = describeListedNextStep(listed);
   return {
-    ...{ id, kind: "narration", title, status, createdAtMs, credits, heldCredits, audioSeconds },
-    ...{ voice: null, take: null, paths, missingPaths, nextStep },
+    id,
+    kind: "narration",
+    title,
+    status,
     parts: `${parts} parts`,
+    createdAtMs,
+    credits,
+    heldCredits,
+    audioSeconds,
+    voice: null,
+    take: null,
+    nextStep,
+    paths,
+    missingPaths,
     row: {
       narration_id: id,
       status,

@@ -153,7 +153,9 @@ export class McpTasks {
 
   #run(ledger: Ledger, row: HandleRow, runner: CallRunner): RunningCall {
     const call: RunningCall = {
-      ...{ ledger, id: row.id, runner },
+      ledger,
+      id: row.id,
+      runner,
       abort: new AbortController(),
       firstReport: Promise.withResolvers(),
       answered: Promise.withResolvers(),
