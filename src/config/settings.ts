@@ -4,11 +4,10 @@ import { POLL_INTERVAL_SECONDS } from "../contract/service-limits.ts";
 import { VOICE_IDS } from "../contract/voices.ts";
 import { deriveDefaultStateDir } from "../environment.ts";
 import { LOG_LEVELS } from "../log.ts";
-import { NO_PRONUNCIATIONS, readPronunciations } from "./pronunciations-file.ts";
 import { readProxy } from "./proxy.ts";
 import { isLoopbackHost } from "./service-address.ts";
+import { NO_PRONUNCIATIONS, NO_VOICE_NOTES, readPronunciations, readVoiceNotes } from "./setting-files.ts";
 import { createRangeCheck, type SettingsReader } from "./settings-reader.ts";
-import { NO_VOICE_NOTES, readVoiceNotes } from "./voice-notes.ts";
 
 /**
  * Whether clients get links to saved files in addition to the paths. With `auto`, only a client that is known to show

@@ -9,16 +9,6 @@ import { z } from "zod";
 import type { Question } from "../tools/tool.ts";
 import { type Client, canShowForms } from "./client.ts";
 
-/**
- * The outcome of a question. With `ask`, the caller returns `result` to the client, which then asks the person. With
- * `answered`, `value` is the person's number. The outcome is `null` if the client cannot ask, or if the person gave no
- * valid number in time.
- */
-export type AskResult =
-  | { readonly kind: "ask"; readonly result: InputRequiredResult }
-  | { readonly kind: "answered"; readonly value: number }
-  | null;
-
 /** Builds the form. Clients with any protocol version get the same form. */
 function buildForm({ argument, message, title, minimum, maximum, suggested }: Question) {
   const field = { type: "integer" as const, title, minimum, maximum, default: suggested };
@@ -49,25 +39,26 @@ async function askNow(question: Question, context: ServerContext, leftMs: number
  * Asks for a number once. Does not ask again if the person declines or gives no number.
  *
  * @param leftMs remaining time of the call's wait
+ * @returns the person's number; the result that makes the client ask the person; `null` if the client cannot ask, or if
+ *   the person gave no valid number in time
  */
 export async function askPerson(
   question: Question,
   context: ServerContext,
   client: Client,
   leftMs: number,
-): Promise<AskResult> {
+): Promise<number | InputRequiredResult | null> {
   const { argument, minimum, maximum } = question;
   let responses = context.mcpReq.inputResponses;
   if (inputResponse(responses, argument).kind === "missing") {
     if (!canShowForms(client)) return null;
     if (client.isModern === true) {
       const ask = inputRequired.elicit(buildForm(question));
-      return { kind: "ask", result: inputRequired({ inputRequests: { [argument]: ask } }) };
+      return inputRequired({ inputRequests: { [argument]: ask } });
     }
     responses = { [argument]: await askNow(question, context, leftMs) };
   }
   const response = inputResponse(responses, argument);
   if (response.kind !== "elicit" || response.action !== "accept") return null;
-  const value = z.int().min(minimum).max(maximum).safeParse(response.content?.[argument]);
-  return value.success ? { kind: "answered", value: value.data } : null;
+  return z.int().min(minimum).max(maximum).safeParse(response.content?.[argument]).data ?? null;
 }

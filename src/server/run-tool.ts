@@ -246,10 +246,10 @@ export async function runTool(
     let answer = await answerWith(args);
     const { question } = answer;
     const leftMs = endsSteadyMs - systemClock.steadyMs();
-    const elicitation = question === undefined ? null : await askPerson(question, context, client, leftMs);
-    if (elicitation?.kind === "ask") return elicitation.result;
-    if (elicitation?.kind === "answered" && question !== undefined) {
-      answer = await answerWith({ ...args, [question.argument]: elicitation.value });
+    if (question !== undefined) {
+      const asked = await askPerson(question, context, client, leftMs);
+      if (typeof asked === "object" && asked !== null) return asked;
+      if (asked !== null) answer = await answerWith({ ...args, [question.argument]: asked });
     }
     return withDueNote(answer.result, tool, deps);
   } catch (thrown) {

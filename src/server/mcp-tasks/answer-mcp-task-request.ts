@@ -13,8 +13,7 @@ import { type CallRunner, type Client, requireMcpTasks } from "../client.ts";
 import { renderProtocolError, toAudioError } from "../error-result.ts";
 import type { McpTaskMethod } from "../extensions.ts";
 import { createCallRunner, type ServerDeps } from "../run-tool.ts";
-import { buildMcpTaskDetails } from "./mcp-task-result.ts";
-import type { McpTasks } from "./mcp-tasks.ts";
+import { buildMcpTaskDetails, type McpTasks } from "./mcp-tasks.ts";
 
 const namingTask = z.looseObject({ taskId: z.string() });
 

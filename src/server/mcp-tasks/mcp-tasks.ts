@@ -2,6 +2,8 @@
  * Answers calls as MCP tasks. An MCP task is a stored row, the plain call without an end of its wait, and the call's
  * stored result. If the process of a call ends, the next process that is asked for the MCP task runs the call again.
  */
+import type { CallToolResult } from "@modelcontextprotocol/server";
+import { z } from "zod";
 import { isCancelledByCaller } from "../../call-cancellation.ts";
 import type { Clock } from "../../clock.ts";
 import {
@@ -19,7 +21,6 @@ import type { Ledger } from "../../ledger/ledger.ts";
 import type { HandleRow } from "../../ledger/schema.ts";
 import type { Answer, CallRunner } from "../client.ts";
 import type { ServerDeps } from "../run-tool.ts";
-import { buildMcpTaskResult } from "./mcp-task-result.ts";
 
 /** A call that ends within this time after its first progress message, such as a repeated one, gets a plain result. */
 const AT_ONCE_MS = 150;
@@ -246,4 +247,43 @@ function waitBriefly(
     firstReport.promise.then(() => pause(AT_ONCE_MS)),
     pause(SILENT_MS),
   ]);
+}
+
+/**
+ * The interval at which clients should ask for an MCP task's status. It is short, because the answer comes from the
+ * ledger and not from the service.
+ */
+const POLL_INTERVAL_MS = 1000;
+
+const formatIsoTime = (ms: number): string => new Date(ms).toISOString();
+
+/** Builds the fields that every MCP task has. `ttlMs` is `null`, because no call's end depends on it. */
+const buildMcpTaskFields = ({ id, created_at_ms, updated_at_ms }: HandleRow) => ({
+  taskId: id,
+  createdAt: formatIsoTime(created_at_ms),
+  lastUpdatedAt: formatIsoTime(updated_at_ms),
+  ttlMs: null,
+  pollIntervalMs: POLL_INTERVAL_MS,
+});
+
+/** Builds the answer to a call that goes on. With the MCP task, the client can fetch the call's result later. */
+const buildMcpTaskResult = (row: HandleRow): CallToolResult => ({
+  resultType: "task",
+  ...buildMcpTaskFields(row),
+  status: "working",
+  statusMessage: row.message,
+  // Clients with the extension ignore `content`, which the SDK adds to every tool result.
+  content: [],
+});
+
+const storedResult = z.record(z.string(), z.unknown());
+
+/** Builds the answer to `tasks/get`, with the stored result of a call that has ended. */
+export function buildMcpTaskDetails(row: HandleRow): Record<string, unknown> {
+  const { status, message, result } = row;
+  const fields = buildMcpTaskFields(row);
+  if (isHandleOpen(row)) return { ...fields, status: "working", statusMessage: message };
+  if (status === "cancelled") return { ...fields, status, statusMessage: message };
+  const stored = storedResult.parse(JSON.parse(result ?? "{}"));
+  return { ...fields, status, result: { resultType: "complete", ...stored } };
 }
