@@ -1,7 +1,9 @@
 /** Runs a command that uses the workflow: reads the settings, stops at Ctrl-C, and closes everything at the end. */
 import { MAX_TIMER_MS } from "../clock.ts";
 import { AudioError } from "../errors.ts";
+import { BadArgumentsError } from "../tools/tool.ts";
 import { commandError } from "./terminal-messages.ts";
+import { argumentError } from "./usage-errors.ts";
 import { WorkflowProvider } from "./workflow-provider.ts";
 
 export interface CommandContext {
@@ -22,7 +24,8 @@ function createInterruptSignal(): AbortSignal {
  *
  * @param isSandbox whether to use a private sandbox in place of the configured service
  * @returns the exit code
- * @throws CommandError in place of an AudioError, in the words of a terminal
+ * @throws CommandError in place of an AudioError, in the words of a terminal; UsageError in place of a
+ *   BadArgumentsError
  */
 export async function runWithWorkflow(
   isSandbox: boolean,
@@ -34,6 +37,7 @@ export async function runWithWorkflow(
   try {
     return await work({ provider, signal: createInterruptSignal() });
   } catch (error) {
+    if (error instanceof BadArgumentsError) throw argumentError(error.issues);
     if (!(error instanceof AudioError)) throw error;
     throw commandError(error, provider.redact);
   } finally {
