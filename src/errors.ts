@@ -37,6 +37,10 @@ export type Wording = string | Readonly<Record<Reader, string>>;
 export const wordFor = (fact: Wording, reader: Reader): string =>
   typeof fact === "string" ? fact : fact[reader];
 
+/** Where in a client a user finds the settings of this server. The words fit every way to install the server. */
+export const IN_CLIENT_SETTINGS =
+  "in the client's settings of this server (the `env` of its entry, or the form of its plugin or extension)";
+
 /**
  * Returns what only the user can do: an assistant asks for it, a person at a shell does it.
  *

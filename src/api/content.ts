@@ -2,8 +2,9 @@
  * Parses an answer of the content endpoint: whether the answer is audio, which bytes it has, and how long the whole
  * audio is.
  */
-import { AudioError } from "../errors.ts";
+import type { AudioError } from "../errors.ts";
 import { StaleBytesError } from "./network-error.ts";
+import { unexpectedResponseError } from "./service-error.ts";
 import type { HttpResponse } from "./transport.ts";
 
 /** A range of audio bytes that is being received. */
@@ -64,15 +65,6 @@ export function parseUnsatisfiedRange(header: string | undefined): number | null
   return parseInteger(/^bytes[ \t]+\*\/(\d{1,15})$/i.exec(header?.trim() ?? "")?.[1]);
 }
 
-const refusedContentError = (response: HttpResponse, message: string, cause?: Error): AudioError => {
-  response.discard();
-  return new AudioError("unexpected_response", message, {
-    httpStatus: response.status,
-    retryable: true,
-    ...(cause === undefined ? {} : { cause }),
-  });
-};
-
 /**
  * Matches a Content-Type that names one audio type or a type of any bytes, with or without parameters. Object stores
  * write `binary/octet-stream`. A header that names several types is refused, because they contradict each other.
@@ -95,11 +87,11 @@ function assertIsAudio(response: HttpResponse): void {
   const encoding = response.header("content-encoding");
   const isEncoded = encoding !== undefined && !PLAIN_ENCODING.test(encoding);
   if (isEncoded || !PLAIN_CODINGS.test(response.header("transfer-encoding") ?? "")) {
-    throw refusedContentError(response, "The audio came compressed, which was not asked for.");
+    throw unexpectedResponseError(response, "The audio came compressed, which was not asked for.");
   }
   const type = response.header("content-type");
   if (type !== undefined && !AUDIO_TYPE.test(type)) {
-    throw refusedContentError(
+    throw unexpectedResponseError(
       response,
       "The service answered the download with something that is not said to be audio.",
     );
@@ -141,28 +133,16 @@ export function parseContent(response: HttpResponse, fromByte: number): ContentR
     return { start: 0, totalBytes: lengthBytes, etag, body: response.body, isEndUnmarked, discard };
   }
   const range = parseContentRange(response.header("content-range"));
+  const refuse = (message: string, reason: string): AudioError =>
+    unexpectedResponseError(response, message, { cause: new StaleBytesError(reason) });
   const wrongRangeMessage = "The service sent another part of the audio than was asked for.";
-  if (range === null || range.firstByte !== fromByte) {
-    throw refusedContentError(
-      response,
-      wrongRangeMessage,
-      new StaleBytesError("Content-Range does not fit the request"),
-    );
-  }
+  if (range === null || range.firstByte !== fromByte)
+    throw refuse(wrongRangeMessage, "Content-Range does not fit the request");
   const rangeBytes = range.lastByte - range.firstByte + 1;
-  if (lengthBytes !== null && lengthBytes !== rangeBytes) {
-    throw refusedContentError(
-      response,
-      wrongRangeMessage,
-      new StaleBytesError("Content-Range contradicts Content-Length"),
-    );
-  }
+  if (lengthBytes !== null && lengthBytes !== rangeBytes)
+    throw refuse(wrongRangeMessage, "Content-Range contradicts Content-Length");
   const body = limitBytes(response.body, rangeBytes, () =>
-    refusedContentError(
-      response,
-      "The service sent more bytes than it announced.",
-      new StaleBytesError("surplus bytes"),
-    ),
+    refuse("The service sent more bytes than it announced.", "surplus bytes"),
   );
   const { firstByte, totalBytes } = range;
   return { start: firstByte, totalBytes, etag, body, isEndUnmarked: totalBytes === null, discard };
@@ -171,11 +151,7 @@ export function parseContent(response: HttpResponse, fromByte: number): ContentR
 /** Creates the error for a 416. If the answer states the size of the whole audio, the error's cause has this size. */
 export function unsatisfiedRangeError(response: HttpResponse, taskId: string): AudioError {
   const totalBytes = parseUnsatisfiedRange(response.header("content-range"));
-  response.discard();
-  return new AudioError("unexpected_response", "The service has no such part of the audio (HTTP 416).", {
-    httpStatus: response.status,
-    retryable: true,
-    taskId,
-    cause: new StaleBytesError("range not satisfiable", totalBytes),
-  });
+  const cause = new StaleBytesError("range not satisfiable", totalBytes);
+  const words = "The service has no such part of the audio (HTTP 416).";
+  return unexpectedResponseError(response, words, { taskId, cause });
 }

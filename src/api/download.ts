@@ -98,14 +98,13 @@ export async function downloadInto(
   }
 }
 
-const brokenTransferError = (message: string): AudioError =>
-  new AudioError("network_error", message, { retryable: true });
+const temporaryError = (
+  message: string,
+  code: "network_error" | "timeout" | "unexpected_response" = "network_error",
+): AudioError => new AudioError(code, message, { retryable: true });
 
 const stalledError = (): AudioError =>
-  new AudioError("timeout", "The audio came too slowly to go on waiting for it.", { retryable: true });
-
-const emptyAudioError = (): AudioError =>
-  new AudioError("unexpected_response", "The service sent empty audio.", { retryable: true });
+  temporaryError("The audio came too slowly to go on waiting for it.", "timeout");
 
 /**
  * Whether an error is harmless once all bytes are received. A wrong range, surplus bytes and a 416 that states no size
@@ -162,7 +161,7 @@ class Transfer {
         // The sink is now empty. Only a body that begins at offset 0 fits. For any other body, return an error, so that
         // another request follows.
         if (response.start !== 0)
-          return brokenTransferError("The service sent another part of the audio than was asked for.");
+          return temporaryError("The service sent another part of the audio than was asked for.");
       }
       this.#totalBytes = response.totalBytes ?? this.#totalBytes;
       this.#etag = response.etag ?? this.#etag;
@@ -214,7 +213,7 @@ class Transfer {
       this.#refuseTooLarge(sizeAfter);
       if (this.#totalBytes !== null && sizeAfter > this.#totalBytes) {
         await this.#startOver();
-        return brokenTransferError("The service sent more bytes than it announced.");
+        return temporaryError("The service sent more bytes than it announced.");
       }
       await this.#sink.write(step.value);
       this.furthestBytes = Math.max(this.furthestBytes, this.#sink.size);
@@ -228,17 +227,17 @@ class Transfer {
 
   #checkComplete(response: ContentResponse): AudioError | null {
     const sizeBytes = this.#sink.size;
-    if (sizeBytes === 0) return emptyAudioError();
+    if (sizeBytes === 0) return temporaryError("The service sent empty audio.", "unexpected_response");
     if (this.#totalBytes !== null) {
       return sizeBytes === this.#totalBytes
         ? null
-        : brokenTransferError("The audio ended before its announced length.");
+        : temporaryError("The audio ended before its announced length.");
     }
     if (response.isEndUnmarked !== true || this.#unconfirmedBytes === sizeBytes) return null;
     // Return an error, so that another request asks for the bytes after this end. A 416 that states this size then
     // shows that the audio is complete.
     this.#unconfirmedBytes = sizeBytes;
-    return brokenTransferError("The end of the audio could not be distinguished from a broken connection.");
+    return temporaryError("The end of the audio could not be distinguished from a broken connection.");
   }
 
   /**

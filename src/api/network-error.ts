@@ -3,8 +3,7 @@
  * and a download that cannot continue from its partial bytes.
  */
 import { nameProxy, type ProxySetting } from "../config/proxy.ts";
-import { AudioError, askUser } from "../errors.ts";
-import { IN_CLIENT_SETTINGS } from "../settings-location.ts";
+import { AudioError, askUser, IN_CLIENT_SETTINGS } from "../errors.ts";
 
 /**
  * Codes of requests that were never sent, because there was no connection: unknown host, no route, refused connection,

@@ -58,20 +58,25 @@ const core = z.union([
   z.object({ id: idSchema, status: z.string() }),
   z.object({ id: idSchema, object: z.literal("audio.generation") }),
 ]);
-const statusField = z.object({ status: z.unknown() });
 const knownStatus = z.enum(TASK_STATUSES);
-const fieldSchemas = {
-  output: z.object({
-    output: z.object({
+/** The fields that are read one by one, so that a bad one loses no other. */
+const fieldsSchema = z.object({
+  status: z.unknown(),
+  billing: billingSchema.nullable().catch(null),
+  usage: z.object({ audio_seconds: z.number().positive() }).nullable().catch(null),
+  output: z
+    .object({
       format: z.enum(OUTPUT_FORMATS),
       sample_rate: z.literal(SAMPLE_RATES),
       duration: z.number().positive(),
-    }),
-  }),
-  usage: z.object({ usage: z.object({ audio_seconds: z.number().positive() }) }),
-  billing: z.object({ billing: billingSchema }),
-  error: z.object({ error: z.object({ code: z.string(), message: z.string() }) }),
-};
+    })
+    .transform(({ format, sample_rate: sampleRateHz, duration: durationSeconds }) => {
+      return { format, sampleRateHz, durationSeconds };
+    })
+    .nullable()
+    .catch(null),
+  error: z.object({ code: z.string(), message: z.string() }).nullable().catch(null),
+});
 
 /** Formats Zod's issues. Paths are safe to show, because they name known fields only. */
 function findDeviations(body: unknown): string[] {
@@ -85,14 +90,11 @@ function findDeviations(body: unknown): string[] {
  * Converts the service's status to a status that this program knows. Returns `queued` for an unknown or missing status.
  * No other function converts statuses.
  */
-function parseStatus(body: unknown, guard: KeyGuard): Pick<ObservedTask, "status" | "unknownStatus"> {
-  const statedStatus = statusField.safeParse(body).data?.status;
-  const parsedStatus = knownStatus.safeParse(statedStatus);
-  if (parsedStatus.success) return { status: parsedStatus.data };
-  return {
-    status: "queued",
-    unknownStatus: typeof statedStatus === "string" ? guard.sanitizeAndRedactReason(statedStatus) : "",
-  };
+function parseStatus(stated: unknown, guard: KeyGuard): Pick<ObservedTask, "status" | "unknownStatus"> {
+  const known = knownStatus.safeParse(stated);
+  if (known.success) return { status: known.data };
+  const unknownStatus = typeof stated === "string" ? guard.sanitizeAndRedactReason(stated) : "";
+  return { status: "queued", unknownStatus };
 }
 
 /**
@@ -107,24 +109,17 @@ function parseStatus(body: unknown, guard: KeyGuard): Pick<ObservedTask, "status
 export function parseTask(body: unknown, guard: KeyGuard): ObservedTask | null {
   const id = core.safeParse(body).data?.id;
   if (id === undefined) return null;
-  const output = fieldSchemas.output.safeParse(body).data?.output;
-  const error = fieldSchemas.error.safeParse(body).data?.error;
+  const { status, billing, usage, output, error } = fieldsSchema.parse(body);
   return {
     taskId: id,
-    ...parseStatus(body, guard),
-    billing: fieldSchemas.billing.safeParse(body).data?.billing ?? null,
-    audioSeconds: fieldSchemas.usage.safeParse(body).data?.usage.audio_seconds ?? null,
-    output:
-      output === undefined
-        ? null
-        : { format: output.format, sampleRateHz: output.sample_rate, durationSeconds: output.duration },
-    error:
-      error === undefined
-        ? null
-        : {
-            code: ERROR_CODE.test(error.code) && !guard.containsKey(error.code) ? error.code : "unknown",
-            message: guard.sanitizeAndRedactReason(error.message),
-          },
+    ...parseStatus(status, guard),
+    billing,
+    audioSeconds: usage?.audio_seconds ?? null,
+    output,
+    error: error && {
+      code: ERROR_CODE.test(error.code) && !guard.containsKey(error.code) ? error.code : "unknown",
+      message: guard.sanitizeAndRedactReason(error.message),
+    },
     deviations: findDeviations(body),
   };
 }

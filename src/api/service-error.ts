@@ -5,9 +5,10 @@ import {
   type ServiceErrorCode,
   serviceErrorBody,
 } from "../contract/service-errors.ts";
-import { AudioError, type ErrorCode } from "../errors.ts";
+import { AudioError, type AudioErrorOptions, type ErrorCode } from "../errors.ts";
 import { parseRetryAfterSeconds } from "./retry.ts";
 import { NO_USABLE_REASON, quoteServiceText } from "./service-text.ts";
+import type { HttpResponse } from "./transport.ts";
 
 export type Operation = "create" | "query" | "content";
 
@@ -114,5 +115,19 @@ export function toServiceError(response: FailedResponse): AudioError {
     retryable: code === null ? isTemporary : RETRYABLE_CODES.has(code),
     retryAfterSeconds: status === 429 || (status === 503 && retryAfter !== undefined) ? seconds : undefined,
     taskId,
+  });
+}
+
+/** Returns the error for an answer that breaks the contract, and closes the connection unless its body was read. */
+export function unexpectedResponseError(
+  response: HttpResponse,
+  message: string,
+  facts: Pick<AudioErrorOptions, "taskId" | "cause"> = {},
+): AudioError {
+  response.discard();
+  return new AudioError("unexpected_response", message, {
+    ...facts,
+    httpStatus: response.status,
+    retryable: true,
   });
 }

@@ -16,16 +16,15 @@ import {
 import { AudioError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { type ContentResponse, parseContent, unsatisfiedRangeError } from "./content.ts";
-import { readJson, UnreadableBodyError } from "./json-body.ts";
 import { type ObservedTask, parseTask } from "./parse-task.ts";
-import { type Operation, toServiceError } from "./service-error.ts";
-import { createKeyGuard, type KeyGuard } from "./service-text.ts";
+import { type Operation, toServiceError, unexpectedResponseError } from "./service-error.ts";
+import { createKeyGuard } from "./service-text.ts";
 import {
   createTransport,
+  type HttpRequest,
   type HttpResponse,
   REQUEST_TIMEOUTS,
   type RequestTimeouts,
-  type Transport,
 } from "./transport.ts";
 
 /**
@@ -63,117 +62,75 @@ export interface ServiceOptions {
 /** Statuses of an accepted submission. The contract allows only 202. */
 const ACCEPTED_STATUSES: ReadonlySet<number> = new Set([200, 201, 202]);
 
+/** Maximum size of a JSON body. */
+const MAX_JSON_BODY_BYTES = 1024 * 1024;
+
+/**
+ * A body that is not acceptable JSON. The message is the end of a sentence that begins "The service's answer", such as
+ * "is not JSON".
+ */
+class UnreadableBodyError extends Error {
+  override readonly name = "UnreadableBodyError";
+}
+
+/**
+ * Reads a JSON body of at most 1 MiB.
+ *
+ * @throws UnreadableBodyError if it is compressed, too long, not UTF-8 or not JSON; AudioError if the connection fails
+ */
+async function readJson(response: HttpResponse): Promise<unknown> {
+  const encoding = response.header("content-encoding");
+  if (encoding !== undefined && encoding.trim().toLowerCase() !== "identity") {
+    response.discard();
+    throw new UnreadableBodyError("is compressed, which was not asked for");
+  }
+  // Copy the chunks into one buffer. If each chunk were kept, a body of a million chunks of one byte would need about a
+  // gigabyte of memory. The system gives the pages of the buffer only when they are written to.
+  const bytes = Buffer.allocUnsafeSlow(MAX_JSON_BODY_BYTES);
+  let sizeBytes = 0;
+  for await (const chunk of response.body) {
+    // A throw leaves the loop, and leaving the loop closes the connection.
+    if (sizeBytes + chunk.byteLength > MAX_JSON_BODY_BYTES) {
+      throw new UnreadableBodyError(`is longer than ${MAX_JSON_BODY_BYTES} bytes`);
+    }
+    bytes.set(chunk, sizeBytes);
+    sizeBytes += chunk.byteLength;
+  }
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(0, sizeBytes)));
+  } catch (cause) {
+    throw new UnreadableBodyError("is not JSON", { cause });
+  }
+}
+
 /**
  * Creates the client for one service address. Before the first request, the client loads no HTTP library, resolves no
  * host and opens no connection.
  */
-export function createServiceClient(serviceAccess: ServiceAccess, options: ServiceOptions): ServiceClient {
+export function createServiceClient(
+  { baseUrl, apiKey }: ServiceAccess,
+  { proxy = null, clock = systemClock, log, ...options }: ServiceOptions,
+): ServiceClient {
   const timeouts = { ...REQUEST_TIMEOUTS, ...options.timeouts };
-  return new HttpService(
-    serviceAccess,
-    createTransport(serviceAccess, options.proxy ?? null, timeouts, options.log),
-    options.clock ?? systemClock,
-    timeouts,
-    options.proxy == null ? "" : ` It may come from the ${nameProxy(options.proxy)} on the way.`,
-  );
-}
-
-class HttpService implements ServiceClient {
-  readonly #transport: Transport;
-  readonly #clock: Pick<Clock, "wallMs">;
-  readonly #timeouts: RequestTimeouts;
-  readonly #headers: Readonly<Record<string, string>>;
-  readonly #guard: KeyGuard;
+  const transport = createTransport(baseUrl, proxy, timeouts, log);
+  const guard = createKeyGuard(apiKey);
   /** Follows the description of an answer that is not the contract's. */
-  readonly #doubt: string;
+  const doubt = proxy === null ? "" : ` It may come from the ${nameProxy(proxy)} on the way.`;
 
-  constructor(
-    serviceAccess: ServiceAccess,
-    transport: Transport,
-    clock: Pick<Clock, "wallMs">,
-    timeouts: RequestTimeouts,
-    doubt: string,
-  ) {
-    this.#doubt = doubt;
-    this.#transport = transport;
-    this.#clock = clock;
-    this.#timeouts = timeouts;
-    this.#guard = createKeyGuard(serviceAccess.apiKey);
-    this.#headers = {
-      authorization: `Bearer ${serviceAccess.apiKey}`,
+  /** Sends a request with the headers that every request has. */
+  const exchange = <T>(
+    request: Omit<HttpRequest, "headers"> & Partial<Pick<HttpRequest, "headers">>,
+    read: (response: HttpResponse) => Promise<T>,
+  ): Promise<T> => {
+    const headers = {
+      authorization: `Bearer ${apiKey}`,
       accept: "application/json",
       "accept-encoding": "identity",
       "user-agent": "audio-generation-mcp",
+      ...request.headers,
     };
-  }
-
-  async submit(body: string, idempotencyKey: string, signal: AbortSignal): Promise<ObservedTask> {
-    if (!IDEMPOTENCY_KEY_PATTERN.test(idempotencyKey)) {
-      throw new AudioError("invalid_request", "The idempotency key does not have the contract's form.");
-    }
-    if (Buffer.byteLength(body) > MAX_REQUEST_BODY_BYTES) {
-      const max = `${MAX_REQUEST_BODY_BYTES / 1024} KiB`;
-      throw new AudioError("request_too_large", `The request is longer than the service's ${max}.`);
-    }
-    const request = {
-      method: "POST",
-      path: GENERATIONS_PATH,
-      headers: {
-        ...this.#headers,
-        "content-type": "application/json",
-        [IDEMPOTENCY_KEY_HEADER]: idempotencyKey,
-      },
-      body,
-      timeoutMs: this.#timeouts.submitMs,
-      signal,
-    } as const;
-    return await this.#transport.exchange(request, async (response) => {
-      if (!ACCEPTED_STATUSES.has(response.status))
-        throw await this.#readServiceError(response, signal, "create");
-      const task = await this.#readTask(response);
-      if (response.status === 202) return task;
-      return { ...task, deviations: [...task.deviations, `HTTP ${response.status} in place of 202`] };
-    });
-  }
-
-  async query(taskId: string, signal: AbortSignal): Promise<ObservedTask> {
-    const request = {
-      method: "GET",
-      path: this.#buildTaskPath(taskId),
-      headers: this.#headers,
-      timeoutMs: this.#timeouts.queryMs,
-      signal,
-    } as const;
-    return await this.#transport.exchange(request, async (response) => {
-      if (response.status !== 200) throw await this.#readServiceError(response, signal, "query", taskId);
-      const task = await this.#readTask(response, taskId);
-      if (task.taskId === taskId) return task;
-      throw unexpectedResponseError(response, "The service answered the query with another task.", taskId);
-    });
-  }
-
-  async openContent(taskId: string, fromByte: number, signal: AbortSignal): Promise<ContentResponse> {
-    const request = {
-      method: "GET",
-      path: `${this.#buildTaskPath(taskId)}/content`,
-      headers: {
-        ...this.#headers,
-        accept: "*/*",
-        ...(fromByte > 0 ? { range: `bytes=${fromByte}-` } : {}),
-      },
-      timeoutMs: this.#timeouts.contentHeadersMs,
-      signal,
-    } as const;
-    return await this.#transport.exchange(request, async (response) => {
-      if (response.status === 200 || response.status === 206) return parseContent(response, fromByte);
-      if (response.status === 416) throw unsatisfiedRangeError(response, taskId);
-      throw await this.#readServiceError(response, signal, "content", taskId);
-    });
-  }
-
-  close(): Promise<void> {
-    return this.#transport.close();
-  }
+    return transport.exchange({ ...request, headers }, read);
+  };
 
   /**
    * Returns the path of a task. Checks that the id has the form of a task id and does not contain the API key, because
@@ -181,41 +138,46 @@ class HttpService implements ServiceClient {
    *
    * @throws AudioError `invalid_request`
    */
-  #buildTaskPath(taskId: string): string {
-    if (isTaskId(taskId) && !this.#guard.containsKey(taskId)) return buildTaskPath(taskId);
+  const pathOf = (taskId: string): string => {
+    if (isTaskId(taskId) && !guard.containsKey(taskId)) return buildTaskPath(taskId);
     throw new AudioError("invalid_request", "The task id does not have the form of an id.");
-  }
+  };
 
-  async #readTask(response: HttpResponse, taskId?: string): Promise<ObservedTask> {
+  const readTask = async (response: HttpResponse, taskId?: string): Promise<ObservedTask> => {
     let body: unknown;
     try {
       body = await readJson(response);
-    } catch (error) {
-      if (!(error instanceof UnreadableBodyError)) throw error;
-      throw unexpectedResponseError(
-        response,
-        `The service's answer ${error.message}.${this.#doubt}`,
-        taskId,
-        error,
-      );
+    } catch (cause) {
+      if (!(cause instanceof UnreadableBodyError)) throw cause;
+      const words = `The service's answer ${cause.message}.${doubt}`;
+      throw unexpectedResponseError(response, words, { taskId, cause });
     }
-    const task = parseTask(body, this.#guard);
+    const task = parseTask(body, guard);
     if (task === null)
-      throw unexpectedResponseError(response, "The service's answer is not a task with an id.", taskId);
+      throw unexpectedResponseError(response, "The service's answer is not a task with an id.", { taskId });
     // Refuse an id that contains the API key, because the key would get into URLs, results and the ledger.
-    if (this.#guard.containsKey(task.taskId)) {
-      throw unexpectedResponseError(response, "The service's answer names a task by the API key.", taskId);
+    if (guard.containsKey(task.taskId)) {
+      throw unexpectedResponseError(response, "The service's answer names a task by the API key.", {
+        taskId,
+      });
     }
     return task;
-  }
+  };
+
+  /** Returns the task id in an answer with an unexpected 2xx status. A task id must never be lost. */
+  const findUnexpectedTaskId = ({ status }: HttpResponse, body: unknown): string | undefined => {
+    if (status < 200 || status >= 300) return undefined;
+    const id = parseTask(body, guard)?.taskId;
+    return id === undefined || guard.containsKey(id) ? undefined : id;
+  };
 
   /** Reads the body of an unsuccessful answer, and creates the error that the caller gets. */
-  async #readServiceError(
+  const readServiceError = async (
     response: HttpResponse,
     signal: AbortSignal,
     operation: Operation,
     taskId?: string,
-  ): Promise<AudioError> {
+  ): Promise<AudioError> => {
     let body: unknown;
     let broken: AudioError | undefined;
     try {
@@ -231,33 +193,54 @@ class HttpService implements ServiceClient {
       body,
       retryAfter: response.header("retry-after"),
       sentAt: response.header("date"),
-      nowWallMs: this.#clock.wallMs(),
-      taskId: taskId ?? this.#findUnexpectedTaskId(response, body),
-      doubt: this.#doubt,
-      sanitizeReason: this.#guard.sanitizeAndRedactReason,
+      nowWallMs: clock.wallMs(),
+      taskId: taskId ?? findUnexpectedTaskId(response, body),
+      doubt,
+      sanitizeReason: guard.sanitizeAndRedactReason,
     });
     // If the connection broke and the status does not explain the failure, report the broken connection.
     return broken !== undefined && serviceError.code === "unexpected_response" ? broken : serviceError;
-  }
+  };
 
-  /** Returns the task id in an answer with an unexpected 2xx status. A task id must never be lost. */
-  #findUnexpectedTaskId({ status }: HttpResponse, body: unknown): string | undefined {
-    if (status < 200 || status >= 300) return undefined;
-    const id = parseTask(body, this.#guard)?.taskId;
-    return id === undefined || this.#guard.containsKey(id) ? undefined : id;
-  }
-}
-
-function unexpectedResponseError(
-  response: HttpResponse,
-  what: string,
-  taskId?: string,
-  cause?: unknown,
-): AudioError {
-  return new AudioError("unexpected_response", what, {
-    httpStatus: response.status,
-    retryable: true,
-    taskId,
-    cause,
-  });
+  return {
+    async submit(body, idempotencyKey, signal) {
+      if (!IDEMPOTENCY_KEY_PATTERN.test(idempotencyKey)) {
+        throw new AudioError("invalid_request", "The idempotency key does not have the contract's form.");
+      }
+      if (Buffer.byteLength(body) > MAX_REQUEST_BODY_BYTES) {
+        const max = `${MAX_REQUEST_BODY_BYTES / 1024} KiB`;
+        throw new AudioError("request_too_large", `The request is longer than the service's ${max}.`);
+      }
+      const headers = { "content-type": "application/json", [IDEMPOTENCY_KEY_HEADER]: idempotencyKey };
+      const timeoutMs = timeouts.submitMs;
+      const request = { method: "POST", path: GENERATIONS_PATH, headers, body, timeoutMs, signal } as const;
+      return await exchange(request, async (response) => {
+        if (!ACCEPTED_STATUSES.has(response.status)) throw await readServiceError(response, signal, "create");
+        const task = await readTask(response);
+        if (response.status === 202) return task;
+        return { ...task, deviations: [...task.deviations, `HTTP ${response.status} in place of 202`] };
+      });
+    },
+    async query(taskId, signal) {
+      const request = { method: "GET", path: pathOf(taskId), timeoutMs: timeouts.queryMs, signal } as const;
+      return await exchange(request, async (response) => {
+        if (response.status !== 200) throw await readServiceError(response, signal, "query", taskId);
+        const task = await readTask(response, taskId);
+        if (task.taskId === taskId) return task;
+        const words = "The service answered the query with another task.";
+        throw unexpectedResponseError(response, words, { taskId });
+      });
+    },
+    async openContent(taskId, fromByte, signal) {
+      const range = fromByte > 0 ? { range: `bytes=${fromByte}-` } : {};
+      const [path, headers] = [`${pathOf(taskId)}/content`, { accept: "*/*", ...range }];
+      const request = { method: "GET", path, headers, timeoutMs: timeouts.contentHeadersMs, signal } as const;
+      return await exchange(request, async (response) => {
+        if (response.status === 200 || response.status === 206) return parseContent(response, fromByte);
+        if (response.status === 416) throw unsatisfiedRangeError(response, taskId);
+        throw await readServiceError(response, signal, "content", taskId);
+      });
+    },
+    close: transport.close,
+  };
 }

@@ -2,7 +2,6 @@
 import type { Dispatcher } from "undici";
 import { systemClock } from "../clock.ts";
 import type { ProxySetting } from "../config/proxy.ts";
-import type { ServiceAccess } from "../config/service-address.ts";
 import { runWithTimeout } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
 import { describeCause, type Log } from "../log.ts";
@@ -44,7 +43,7 @@ export interface HttpRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
   /**
-   * Time limit for the whole request, including the time that the callback `read` of {@link Transport.exchange} takes.
+   * Time limit for the whole request, including the time that the callback `read` of `exchange` takes.
    */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
@@ -63,33 +62,19 @@ export interface HttpResponse {
   discard(): void;
 }
 
-export interface Transport {
-  /**
-   * Sends a request and passes its answer to `read`. The request's time limit applies until `read` has ended. If
-   * `read` leaves the body unread, the caller may read the body afterwards. Then only each wait for the next bytes is
-   * limited.
-   *
-   * @throws AudioError `network_error`, `timeout` or `unexpected_response`; the signal's reason when it aborts; what
-   *   `read` throws
-   */
-  exchange<T>(request: HttpRequest, read: (response: HttpResponse) => Promise<T>): Promise<T>;
-  /** Aborts all requests under way. */
-  close(): Promise<void>;
-}
-
 const stoppingError = (): AudioError =>
   new AudioError("network_error", "The program is stopping.", {
     cause: new UnsentRequestError("the program was stopping"),
   });
 
-/** Creates a transport to one service. Each call sends one request, without redirects or retries. */
+/** Creates a transport to one service. Each exchange sends one request, without redirects or retries. */
 export function createTransport(
-  serviceAccess: ServiceAccess,
+  baseUrl: string,
   proxy: ProxySetting | null,
   timeouts: RequestTimeouts,
   log?: Pick<Log, "debug">,
-): Transport {
-  const base = new URL(serviceAccess.baseUrl);
+) {
+  const base = new URL(baseUrl);
   const prefix = base.pathname.replace(/\/+$/, "");
   let agent: Promise<Dispatcher> | undefined;
   const retired = new Set<Promise<Dispatcher>>();
@@ -115,16 +100,20 @@ export function createTransport(
       .finally(() => retired.delete(earlier));
   }
 
+  /**
+   * Sends a request and passes its answer to `read`. The request's time limit applies until `read` has ended. If
+   * `read` leaves the body unread, the caller may read the body afterwards. Then only each wait for the next bytes is
+   * limited.
+   *
+   * @throws AudioError `network_error`, `timeout` or `unexpected_response`; the signal's reason when it aborts; what
+   *   `read` throws
+   */
   async function exchange<T>(request: HttpRequest, read: (response: HttpResponse) => Promise<T>): Promise<T> {
     let isSent = false;
     const timeoutError = (): unknown =>
       networkError(systemTimeoutError("deadline passed"), base.host, isSent, proxy);
-    const timeoutOptions = {
-      clock: systemClock,
-      timeoutMs: request.timeoutMs,
-      signal: request.signal,
-      timeoutError,
-    };
+    const { timeoutMs, signal: callerSignal } = request;
+    const timeoutOptions = { clock: systemClock, timeoutMs, signal: callerSignal, timeoutError };
     return await runWithTimeout(timeoutOptions, async (signal) => {
       const toRequestError = (error: unknown): unknown =>
         signal.aborted ? signal.reason : networkError(error, base.host, isSent, proxy);
@@ -161,7 +150,8 @@ export function createTransport(
 
   return {
     exchange,
-    async close() {
+    /** Aborts all requests under way. */
+    async close(): Promise<void> {
       isClosed = true;
       const agents = agent === undefined ? [...retired] : [agent, ...retired];
       await Promise.all(agents.map(async (each) => await (await each.catch(() => null))?.destroy()));

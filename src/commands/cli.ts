@@ -1,5 +1,5 @@
 /** Runs the command named in argv and sets the exit code. Loads only the code of that command. */
-import { findNearestName } from "../contract/edit-distance.ts";
+import { findNearestName } from "../contract/nearest-names.ts";
 import { VERSION } from "../version.ts";
 import { CommandError, UsageError } from "./usage-errors.ts";
 

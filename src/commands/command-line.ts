@@ -1,6 +1,6 @@
 /** Defines a command by one table, which parses its arguments and renders its help (docs/reference.md, Command line). */
 import { parseArgs } from "node:util";
-import { findNearestName } from "../contract/edit-distance.ts";
+import { findNearestName } from "../contract/nearest-names.ts";
 import { UsageError } from "./usage-errors.ts";
 
 interface Option {

@@ -4,7 +4,7 @@
 import { createServiceClient } from "../api/service.ts";
 import type { RequestTimeouts } from "../api/transport.ts";
 import { systemClock } from "../clock.ts";
-import type { Config } from "../config/config.ts";
+import { type Config, requireOutputDir } from "../config/config.ts";
 import type { ServiceAccess } from "../config/service-address.ts";
 import { openOutputFolder, openPartsFolder } from "../files/output-folder.ts";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -16,7 +16,6 @@ import { createProcessId } from "../process-id.ts";
 import { createDetector } from "../redaction.ts";
 import { buildTiming, type RequestDeps } from "../requests/deps.ts";
 import { createRequests, type Requests } from "../requests/requests.ts";
-import { requireOutputDir } from "./configuration-error.ts";
 
 /** Everything that tools use: single requests, narrations made of them, and the ledger of both. */
 export interface Workflow {

@@ -4,11 +4,12 @@
  */
 import { createServiceClient } from "../api/service.ts";
 import { systemClock } from "../clock.ts";
-import { type Config, readConfig } from "../config/config.ts";
+import { type Config, readConfig, requireOutputDir } from "../config/config.ts";
 import { listSecrets } from "../config/secrets.ts";
 import type { ServiceAccess } from "../config/service-address.ts";
 import { describeUnknownVariable } from "../config/unknown-variables.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
+import { runWithTimeout } from "../deadline.ts";
 import { type Environment, readVariable } from "../environment.ts";
 import { AudioError } from "../errors.ts";
 import { describeInputFolder } from "../files/input-folder.ts";
@@ -16,42 +17,88 @@ import { openOutputFolder } from "../files/output-folder.ts";
 import { tryPublishing } from "../files/publish.ts";
 import { initMachineId } from "../ledger/machine-id.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
-import { createLog } from "../log.ts";
+import { createLog, describeCause } from "../log.ts";
 import { createProcessId } from "../process-id.ts";
 import { createRedact } from "../redaction.ts";
+import { findRemedy } from "../server/remedies.ts";
 import { VERSION } from "../version.ts";
-import { requireOutputDir } from "./configuration-error.ts";
-import {
-  type Check,
-  CONNECT_MS,
-  checkWithTimeout,
-  failedCheck,
-  failedCheckFromError,
-  passedCheck,
-  TIMEOUT_MS,
-  warnedCheck,
-} from "./doctor-checks.ts";
+import { describeError } from "./terminal-messages.ts";
+
+interface Check {
+  readonly name: string;
+  readonly ok: boolean;
+  readonly detail: string;
+  readonly fix: string | null;
+  /** Whether the check passed but something needs attention. A warning does not make `doctor` exit with 1. */
+  readonly warning?: boolean;
+}
+
+/** Time limit of every check. */
+const TIMEOUT_MS = 8_000;
+/** Time limit of connecting, the proxy included. It ends before the check, so that the check names what did not answer. */
+const CONNECT_MS = 5_000;
+
+const passedCheck = (name: string, detail: string): Check => ({ name, ok: true, detail, fix: null });
+const warnedCheck = (name: string, detail: string): Check => ({
+  ...passedCheck(name, detail),
+  warning: true,
+});
+const failedCheck = (name: string, detail: string, fix: string): Check => ({ name, ok: false, detail, fix });
+const untestedCheck = (name: string, reason: string, fix = "Fix the settings first."): Check =>
+  failedCheck(name, `not tested: ${reason}`, fix);
+
+/** An AudioError has its remedy as the fix. For other errors, the fix only refers to the detail and the README. */
+const failedCheckFromError = (name: string, error: unknown): Check =>
+  error instanceof AudioError
+    ? failedCheck(name, describeError(error), findRemedy(error, "terminal"))
+    : failedCheck(
+        name,
+        describeCause(error),
+        "The detail says what to change; the README explains each setting.",
+      );
+
+/** Runs a check, which returns its detail if it passes. A check that does not end in time counts as failed. */
+async function checkWithTimeout(
+  name: string,
+  fix: string,
+  check: () => Promise<string | Check>,
+): Promise<Check> {
+  const timeoutError = (): AudioError =>
+    new AudioError("timeout", `no answer within ${TIMEOUT_MS / 1000} seconds`, { remedy: fix });
+  try {
+    const found = await runWithTimeout({ clock: systemClock, timeoutMs: TIMEOUT_MS, timeoutError }, check);
+    return typeof found === "string" ? passedCheck(name, found) : found;
+  } catch (error) {
+    return failedCheckFromError(name, error);
+  }
+}
 
 /** A valid task id that no service ever assigned. */
 const IMPOSSIBLE_TASK_ID = "doctor-no-such-task";
 
 const BUDGET_VARIABLE = "AUDIO_CREDIT_BUDGET";
 
+/** How many voices or words of a file are named. */
+const MAX_NAMED = 5;
+
 /** Finds settings with a placeholder that the client did not fill in. Such settings count as unset. */
-function findPlaceholders(env: Environment): string[] {
-  return Object.keys(env).filter((name) => {
-    return (
-      name.startsWith("AUDIO_") && env[name]?.trim().startsWith("${") && readVariable(env, name) === undefined
-    );
-  });
-}
+const findPlaceholders = (env: Environment): string[] =>
+  Object.keys(env).filter(
+    (name) =>
+      name.startsWith("AUDIO_") &&
+      env[name]?.trim().startsWith("${") &&
+      readVariable(env, name) === undefined,
+  );
 
 const hasIssue = (config: Config, name: string): boolean =>
   config.issues.some(({ variable }) => variable === name);
 
+const listNote = (words: string, values: readonly string[]): string =>
+  values.length === 0 ? "" : `; ${words}: ${values.join(", ")}`;
+
 function checkSettings(config: Config, env: Environment): Check[] {
   const unfilled = findPlaceholders(env);
-  const issues = config.issues.map(({ variable, message, fix }) =>
+  const failed = config.issues.map(({ variable, message, fix }) =>
     unfilled.includes(variable)
       ? failedCheck(
           `setting ${variable}`,
@@ -60,42 +107,26 @@ function checkSettings(config: Config, env: Environment): Check[] {
         )
       : failedCheck(`setting ${variable}`, message, fix),
   );
-  if (
-    config.creditBudget !== null &&
-    config.creditBudget < RESERVED_CREDITS &&
-    !hasIssue(config, BUDGET_VARIABLE)
-  ) {
-    issues.push(
+  const { creditBudget, voiceNotes, pronunciations } = config;
+  const isTooSmall = creditBudget !== null && creditBudget < RESERVED_CREDITS;
+  if (isTooSmall && !hasIssue(config, BUDGET_VARIABLE)) {
+    failed.push(
       failedCheck(
         `setting ${BUDGET_VARIABLE}`,
-        `a budget of ${config.creditBudget} credits lets no generation pass: each one reserves ${RESERVED_CREDITS}.`,
+        `a budget of ${creditBudget} credits lets no generation pass: each one reserves ${RESERVED_CREDITS}.`,
         `Set ${BUDGET_VARIABLE} to ${RESERVED_CREDITS} or more, or unset it.`,
       ),
     );
   }
-  const unset = unfilled.filter((name) => !hasIssue(config, name));
-  const unsetNote = unset.length === 0 ? "" : `; left unset by the client: ${unset.join(", ")}`;
-  const { unknownIds } = config.voiceNotes;
-  const unknownVoicesNote =
-    unknownIds.length === 0
-      ? ""
-      : `; AUDIO_VOICE_NOTES has ids that are not voices: ${unknownIds.slice(0, 5).join(", ")}`;
-  const { wordsWithoutLetters } = config.pronunciations;
-  const wordsWithoutLettersNote =
-    wordsWithoutLetters.length === 0
-      ? ""
-      : `; AUDIO_PRONUNCIATIONS replaces punctuation or signs, wherever they stand: ${wordsWithoutLetters
-          .slice(0, 5)
-          .map((word) => JSON.stringify(word))
-          .join(", ")}`;
-  return issues.length === 0
-    ? [
-        passedCheck(
-          "settings",
-          `all settings can be used${unsetNote}${unknownVoicesNote}${wordsWithoutLettersNote}`,
-        ),
-      ]
-    : issues;
+  if (failed.length > 0) return failed;
+  const unknownIds = voiceNotes.unknownIds.slice(0, MAX_NAMED);
+  const signs = pronunciations.wordsWithoutLetters.slice(0, MAX_NAMED).map((word) => JSON.stringify(word));
+  const notes = [
+    listNote("left unset by the client", unfilled),
+    listNote("AUDIO_VOICE_NOTES has ids that are not voices", unknownIds),
+    listNote("AUDIO_PRONUNCIATIONS replaces punctuation or signs, wherever they stand", signs),
+  ];
+  return [passedCheck("settings", `all settings can be used${notes.join("")}`)];
 }
 
 const checkFolder = (config: Config): Promise<Check> =>
@@ -118,19 +149,16 @@ const checkInputFolder = (folder: string): Promise<Check> =>
 const NO_SERVICE = { baseUrl: "none", apiKey: "none" };
 
 const checkStore = (config: Config): Promise<Check> => {
-  const { storeUrl } = config;
   const fix =
-    storeUrl === null
+    config.storeUrl === null
       ? "Check the disk of AUDIO_STATE_DIR, or set it to a folder on another one."
       : "Check that the PostgreSQL server of AUDIO_STORE_URL runs and can be reached.";
   return checkWithTimeout("store", fix, async () => {
-    const log = createLog("silent", (text) => text);
-    const serviceAccess = config.serviceAccess ?? NO_SERVICE;
     const { database } = await openLedger({
       config,
-      serviceAccess,
+      serviceAccess: config.serviceAccess ?? NO_SERVICE,
       processId: createProcessId(),
-      log,
+      log: createLog("silent", (text) => text),
       clock: systemClock,
     });
     try {
@@ -159,14 +187,9 @@ async function checkService(config: Config, address: ServiceAccess): Promise<Che
     const code = error instanceof AudioError ? error.code : null;
     if (code === "not_found") return [host, accepted];
     if (code === "invalid_api_key") return [host, failedCheckFromError("key", error)];
-    if (code === "rate_limit") {
-      return [host, failedCheck("key", "not tested: the service asks for a pause", "Try again in a minute.")];
-    }
-    const untested = failedCheck(
-      "key",
-      "not tested: the host did not answer as it should",
-      "Fix the host first.",
-    );
+    if (code === "rate_limit")
+      return [host, untestedCheck("key", "the service asks for a pause", "Try again in a minute.")];
+    const untested = untestedCheck("key", "the host did not answer as it should", "Fix the host first.");
     return [failedCheckFromError("host", signal.aborted ? timedOutError(address) : error), untested];
   } finally {
     await service.close();
@@ -197,15 +220,13 @@ async function runChecks(config: Config, env: Environment): Promise<Check[]> {
     "node",
     `${getRuntimeName(process.versions)} runs audio-generation-mcp ${VERSION}`,
   );
-  const unknown = ["host", "key"].map((name) =>
-    failedCheck(name, "not tested: the address or the key cannot be used", "Fix the settings first."),
-  );
   await initMachineId(config.stateDir);
-  const untested = (name: string) =>
-    failedCheck(name, "not tested: its setting cannot be used", "Fix the settings first.");
+  const untested = (name: string): Check => untestedCheck(name, "its setting cannot be used");
   const otherChecks = Promise.all([
     config.outputDir === null ? untested("output folder") : checkFolder(config),
-    config.serviceAccess === null ? unknown : checkService(config, config.serviceAccess),
+    config.serviceAccess === null
+      ? ["host", "key"].map((name) => untestedCheck(name, "the address or the key cannot be used"))
+      : checkService(config, config.serviceAccess),
   ]);
   // Let the other checks end before SQLite is used, because SQLite blocks the process while it waits for a slow disk.
   // During that time, the other checks could time out.

@@ -1,7 +1,10 @@
 /** The `narrate` command: turns a text file into one audio file. Uses the same ledger as the server. */
+import { createReadStream } from "node:fs";
 import { MAX_TIMER_MS } from "../clock.ts";
 import { coerceArguments } from "../contract/coerce-arguments.ts";
-import { parseErrorCode } from "../errors.ts";
+import { AudioError, parseErrorCode } from "../errors.ts";
+import { describeUnreadable } from "../files/input-folder.ts";
+import { assertReadKind, findFormatOfName, type NarrationInput, readInput } from "../files/input-format.ts";
 import { describeNarration, describeNarrationCost, sumSeconds } from "../narration/narration-messages.ts";
 import { proposeLimit, REFUSED_TEXT_CODES, UNUSABLE_AUDIO_CODES } from "../narration/narration-next-steps.ts";
 import type { NarrationView } from "../narration/narration-view.ts";
@@ -18,10 +21,9 @@ import {
   readPlanArguments,
   toNarrateChanges,
 } from "../tools/narrate-input.ts";
-import { escapeForTerminal, renderTerminalJson } from "./escape-for-terminal.ts";
 import { ProgressLine } from "./progress-line.ts";
-import { readCommandInput } from "./read-command-input.ts";
 import { runWithWorkflow } from "./run-with-workflow.ts";
+import { escapeForTerminal, renderTerminalJson } from "./terminal-messages.ts";
 import { argumentError } from "./usage-errors.ts";
 
 /**
@@ -49,6 +51,29 @@ function parseArguments(toolArgs: Readonly<Record<string, unknown>>): NarrateArg
   const parsed = narrateRules.safeParse(coerceArguments({ ...toolArgs, file: "given" }, narrateInput));
   if (parsed.success) return parsed.data;
   throw argumentError(parsed.error);
+}
+
+const STANDARD_INPUT = "-";
+
+/**
+ * Reads a text file or standard input. Any folder is allowed, because the user typed the path. A file with an unknown extension is read as plain text, but
+ * one of a known kind that the tool refuses is refused here, too.
+ *
+ * @param file a path, or `-` for standard input, which is read as Markdown
+ * @throws AudioError `invalid_request`, which says what is wrong with the file
+ */
+async function readCommandInput(file: string): Promise<NarrationInput> {
+  const isStandardInput = file === STANDARD_INPUT;
+  const name = isStandardInput ? "Standard input" : file;
+  if (!isStandardInput) assertReadKind(file, file);
+  const stream = isStandardInput ? process.stdin : createReadStream(file);
+  try {
+    const format = isStandardInput ? "markdown" : (findFormatOfName(file) ?? "plain");
+    return await readInput(stream, format, name);
+  } catch (error) {
+    if (error instanceof AudioError) throw error;
+    throw new AudioError("invalid_request", `${name} ${describeUnreadable(error)}.`, { cause: error });
+  }
 }
 
 /** The codes of problems after which a higher limit is all that is needed. */
@@ -97,15 +122,13 @@ function describeInterrupted({ parts, credits }: NarrationView, isSandbox: boole
   return `${saved}${running} The same command with --max-credits ${credits.suggestedMax} fetches what was paid for, and goes on; it pays for nothing twice.`;
 }
 
-interface Circumstances {
-  readonly asJson: boolean;
-  readonly isSandbox: boolean;
-  readonly wasInterrupted: boolean;
-  /** Whether the command has a limit. */
-  readonly isLimited: boolean;
-}
-
-function report(view: NarrationView, { asJson, isSandbox, wasInterrupted, isLimited }: Circumstances): void {
+/** @param isLimited whether the command has a limit */
+function report(
+  view: NarrationView,
+  { asJson, isSandbox }: Pick<NarrateCommand, "asJson" | "isSandbox">,
+  wasInterrupted: boolean,
+  isLimited: boolean,
+): void {
   if (wasInterrupted && !asJson && view.status !== "finished") {
     process.stdout.write(`${escapeForTerminal(describeInterrupted(view, isSandbox))}\n`);
     return;
@@ -165,16 +188,17 @@ async function runNarration(
  */
 export async function runNarrateCommand({ file, args, asJson, isSandbox }: NarrateCommand): Promise<number> {
   const checkedArgs = parseArguments(args);
-  return await runWithWorkflow(isSandbox, async ({ config, provider, signal }) => {
+  return await runWithWorkflow(isSandbox, async ({ provider, signal }) => {
+    const { defaultVoice, pronunciations } = provider.config;
     const source = await readPlanArguments(checkedArgs, {
-      defaultVoice: config.defaultVoice,
-      pronunciations: config.pronunciations.rules,
+      defaultVoice,
+      pronunciations: pronunciations.rules,
       readInput: () => readCommandInput(file),
     });
     const changes = toNarrateChanges(checkedArgs);
     const view = await runNarration(await provider.narrations(), source, changes, signal, isSandbox);
     const isLimited = changes.maxCredits !== null;
-    report(view, { asJson, isSandbox, wasInterrupted: signal.aborted, isLimited });
+    report(view, { asJson, isSandbox }, signal.aborted, isLimited);
     // A call with neither `max_credits` nor `stop` only asks for the status.
     const isUnfinished = isLimited || (changes.shouldStop && view.status !== "planned");
     return isUnfinished && view.status !== "finished" ? EXIT_UNFINISHED : 0;

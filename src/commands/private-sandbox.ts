@@ -5,14 +5,13 @@
 import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { systemClock } from "../clock.ts";
-import type { Config } from "../config/config.ts";
+import { type Config, configurationError } from "../config/config.ts";
 import type { ServiceAccess } from "../config/service-address.ts";
 import { AudioError, askUser } from "../errors.ts";
 import { fileError } from "../files/file-error.ts";
 import { openOutputFolder } from "../files/output-folder.ts";
 import { initMachineId } from "../ledger/machine-id.ts";
 import { createProcessId, isProcessDead } from "../process-id.ts";
-import { configurationError } from "./configuration-error.ts";
 import { loadSandbox } from "./sandbox-loader.ts";
 import { CommandError } from "./usage-errors.ts";
 
@@ -35,7 +34,7 @@ export async function startPrivateSandbox(config: Config): Promise<PrivateSandbo
     const { startSandbox } = await loadSandbox();
     const sandbox = await startSandbox({ timeScale: config.timeScale });
     return {
-      service: { baseUrl: sandbox.baseUrl, apiKey: sandbox.apiKey, isLoopback: true },
+      service: { baseUrl: sandbox.baseUrl, apiKey: sandbox.apiKey },
       stateDir,
       stop: async () => {
         await sandbox.stop();

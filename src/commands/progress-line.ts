@@ -1,6 +1,6 @@
 /** Shows the progress of a command: words that are overwritten on a terminal, separate lines elsewhere. */
 import { wrapWords } from "./command-line.ts";
-import { escapeForTerminal } from "./escape-for-terminal.ts";
+import { escapeForTerminal } from "./terminal-messages.ts";
 
 const MAX_BAR_COLUMNS = 24;
 const MIN_BAR_COLUMNS = 6;

@@ -1,15 +1,12 @@
 /** Runs a command that uses the workflow: reads the settings, stops at Ctrl-C, and closes everything at the end. */
 import { MAX_TIMER_MS } from "../clock.ts";
-import type { Config } from "../config/config.ts";
-import { listSecrets } from "../config/secrets.ts";
 import { AudioError } from "../errors.ts";
-import { createLog, createLogWriter } from "../log.ts";
-import { createRedact } from "../redaction.ts";
+import { BadArgumentsError } from "../tools/tool.ts";
 import { commandError } from "./terminal-messages.ts";
-import { readServerConfig, WorkflowProvider } from "./workflow-provider.ts";
+import { argumentError } from "./usage-errors.ts";
+import { WorkflowProvider } from "./workflow-provider.ts";
 
 export interface CommandContext {
-  readonly config: Config;
   readonly provider: WorkflowProvider;
   /** Aborts on Ctrl-C, SIGTERM and SIGHUP. An abort stops the spending. */
   readonly signal: AbortSignal;
@@ -27,24 +24,22 @@ function createInterruptSignal(): AbortSignal {
  *
  * @param isSandbox whether to use a private sandbox in place of the configured service
  * @returns the exit code
- * @throws CommandError in place of an AudioError, in the words of a terminal
+ * @throws CommandError in place of an AudioError, in the words of a terminal; UsageError in place of a
+ *   BadArgumentsError
  */
 export async function runWithWorkflow(
   isSandbox: boolean,
   work: (context: CommandContext) => Promise<number>,
 ): Promise<number> {
-  const config = readServerConfig(process.env, isSandbox);
-  const provider = new WorkflowProvider(config, isSandbox);
-  const redactSecrets = createRedact(listSecrets(process.env));
-  const redact = (text: string): string => provider.redact(redactSecrets(text));
-  provider.log = createLog(config.logLevel, redact, createLogWriter(config.logFile));
+  const provider = new WorkflowProvider(process.env, isSandbox);
   // Keep the process alive, because the timers of the workflow do not.
   const keepAlive = setInterval(() => undefined, MAX_TIMER_MS);
   try {
-    return await work({ config, provider, signal: createInterruptSignal() });
+    return await work({ provider, signal: createInterruptSignal() });
   } catch (error) {
+    if (error instanceof BadArgumentsError) throw argumentError(error.issues);
     if (!(error instanceof AudioError)) throw error;
-    throw commandError(error, redact);
+    throw commandError(error, provider.redact);
   } finally {
     await provider.close();
     clearInterval(keepAlive);

@@ -1,27 +1,14 @@
 /** The `say` command: turns one text into one audio file. Uses the same ledger as the server. */
 import { MAX_TIMER_MS } from "../clock.ts";
-import type { Config } from "../config/config.ts";
 import { wordFor } from "../errors.ts";
-import type { GenerateRequest } from "../requests/begin.ts";
 import type { RequestView } from "../requests/request-view.ts";
 import { parseGenerateRequest } from "../tools/generate-audio.ts";
 import { describeCost, getAudioSeconds } from "../tools/task-messages.ts";
 import { renderTask } from "../tools/task-output.ts";
-import { BadArgumentsError } from "../tools/tool.ts";
-import { escapeForTerminal, renderTerminalJson } from "./escape-for-terminal.ts";
 import { ProgressLine } from "./progress-line.ts";
 import { runWithWorkflow } from "./run-with-workflow.ts";
-import { argumentError, CommandError } from "./usage-errors.ts";
-
-function parseRequest(args: Readonly<Record<string, unknown>>, config: Config): GenerateRequest {
-  const { defaultVoice, pronunciations } = config;
-  try {
-    return parseGenerateRequest(args, { defaultVoice, pronunciations: pronunciations.rules });
-  } catch (error) {
-    if (!(error instanceof BadArgumentsError)) throw error;
-    throw argumentError(error.issues);
-  }
-}
+import { escapeForTerminal, renderTerminalJson } from "./terminal-messages.ts";
+import { CommandError } from "./usage-errors.ts";
 
 function report(view: RequestView, asJson: boolean): void {
   if (asJson) {
@@ -51,8 +38,9 @@ export async function runSayCommand(
   asJson: boolean,
   isSandbox: boolean,
 ): Promise<number> {
-  return await runWithWorkflow(isSandbox, async ({ config, provider, signal }) => {
-    const request = parseRequest(args, config);
+  return await runWithWorkflow(isSandbox, async ({ provider, signal }) => {
+    const { defaultVoice, pronunciations } = provider.config;
+    const request = parseGenerateRequest(args, { defaultVoice, pronunciations: pronunciations.rules });
     const line = new ProgressLine(process.stderr);
     try {
       const requests = await provider.requests();

@@ -2,19 +2,17 @@
 import type { Readable, Writable } from "node:stream";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { MAX_TIMER_MS } from "../clock.ts";
-import type { Config } from "../config/config.ts";
-import { listSecrets } from "../config/secrets.ts";
 import { describeUnknownVariable } from "../config/unknown-variables.ts";
 import type { Environment } from "../environment.ts";
 import { AudioError } from "../errors.ts";
-import { createLog, createLogWriter, type Log } from "../log.ts";
-import { createDetector, createRedact } from "../redaction.ts";
+import type { Log } from "../log.ts";
+import { createDetector } from "../redaction.ts";
 import { renderInstructions, SANDBOX_NOTE } from "../server/instructions.ts";
 import { LenientStdioTransport } from "../server/lenient-stdio-transport.ts";
 import { createMcpServer } from "../server/mcp-server.ts";
 import type { ServerDeps } from "../server/run-tool.ts";
 import type { ToolDeps } from "../tools/tool.ts";
-import { readServerConfig, WorkflowProvider } from "./workflow-provider.ts";
+import { WorkflowProvider } from "./workflow-provider.ts";
 
 /** Time limit for stopping, whatever hangs (docs/reference-requests.md, Stopping). */
 const STOP_TIMEOUT_MS = 1500;
@@ -104,14 +102,8 @@ function createStopper(log: Log, stop: () => Promise<void>): Stopper {
   };
 }
 
-/**
- * Serves MCP on standard input and output. Returns at once, and keeps the process running until the client closes the
- * connection, a signal such as SIGTERM arrives, or an uncaught error occurs. Then exits the process. Invalid settings
- * do not stop the server, because its tools report them. Builds the workflow only at the first call that needs it.
- *
- * @param isSandbox whether to use a private sandbox in place of the configured service
- */
-function buildToolDeps(config: Config, provider: WorkflowProvider, log: Log): ToolDeps {
+function buildToolDeps(provider: WorkflowProvider): ToolDeps {
+  const { config, log } = provider;
   const claimFirstUse = createOnceFlag();
   return {
     assertConfigured: () => {
@@ -169,31 +161,18 @@ export interface ServerHost {
   readonly writeLog: (line: string) => void;
 }
 
-export interface StartedServer {
-  readonly log: Log;
-  /** Waits for the answers to what was read, after the end of the input; late ones become errors. */
-  finishAnswers(): Promise<void>;
-  /** Stops the server: ends its calls, the workflow and the sandbox. */
-  close(): Promise<void>;
-}
-
 /**
  * Starts an MCP server on two streams. Several may run in one process.
  *
  * @param isSandbox whether to use a private sandbox instead of the service (`--sandbox`)
  */
-export function startServer(host: ServerHost, isSandbox: boolean): StartedServer {
-  const { env } = host;
-  const config = readServerConfig(env, isSandbox);
-  const provider = new WorkflowProvider(config, isSandbox);
-  const redactSecrets = createRedact(listSecrets(env));
-  const redact = (text: string): string => provider.redact(redactSecrets(text));
-  const log = createLog(config.logLevel, redact, createLogWriter(config.logFile, host.writeLog));
-  provider.log = log;
+export function startServer({ env, input, output, writeLog }: ServerHost, isSandbox: boolean) {
+  const provider = new WorkflowProvider(env, isSandbox, writeLog);
+  const { config, log, redact } = provider;
   const claimFirstSandboxUse = createOnceFlag();
   const stopping = new AbortController();
   const serverDeps: ServerDeps = {
-    toolDeps: buildToolDeps(config, provider, log),
+    toolDeps: buildToolDeps(provider),
     openLocalRequests: () => provider.openLocalRequests(),
     ledger: () => provider.ledger(),
     instructions: renderInstructions({ ...config, isSandbox }),
@@ -205,28 +184,32 @@ export function startServer(host: ServerHost, isSandbox: boolean): StartedServer
     log,
   };
   const onInvalidMessage = createInvalidMessageLogger(log);
-  const transport = new LenientStdioTransport(host.input, host.output, onInvalidMessage);
+  const transport = new LenientStdioTransport(input, output, onInvalidMessage);
   const handle = serveStdio(({ era }) => createMcpServer(serverDeps, era), {
     transport,
     onerror: (error) => log.debug(`protocol: ${error.message.slice(0, MAX_ERROR_CHARACTERS)}`),
   });
   return {
     log,
-    finishAnswers: async () => {
+    /** Waits for the answers to what was read, after the end of the input; late ones become errors. */
+    finishAnswers: async (): Promise<void> => {
       await transport.waitForAnswers(ANSWERS_MS);
       stopping.abort(inputEndedError());
       await transport.waitForAnswers(LAST_ANSWERS_MS);
     },
-    close: async () => {
+    /** Stops the server: ends its calls, the workflow and the sandbox. */
+    close: async (): Promise<void> => {
       await Promise.all([handle.close(), provider.close()]);
     },
   };
 }
 
 /**
- * Serves MCP on stdin and stdout until the client closes them or a signal arrives. Then exits the process.
+ * Serves MCP on standard input and output. Returns at once, and keeps the process running until the client closes the
+ * connection, a signal such as SIGTERM arrives, or an uncaught error occurs. Then exits the process. Invalid settings
+ * do not stop the server, because its tools report them. Builds the workflow only at the first call that needs it.
  *
- * @param isSandbox whether to use a private sandbox instead of the service (`--sandbox`)
+ * @param isSandbox whether to use a private sandbox in place of the configured service
  */
 export function runServer(isSandbox: boolean): void {
   const { log, finishAnswers, close } = startServer(

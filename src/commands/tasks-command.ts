@@ -1,5 +1,6 @@
 /** The `tasks` command: lists the ledger as text, as JSON, or as a web page. Does not ask the service. */
 import { systemClock } from "../clock.ts";
+import { requireOutputDir } from "../config/config.ts";
 import { openOutputFolder } from "../files/output-folder.ts";
 import { writeGeneratedPage } from "../files/write-generated-page.ts";
 import { listOtherBaseUrls, listRequestCharges } from "../ledger/bills.ts";
@@ -7,12 +8,17 @@ import { type ListedNarration, listNarrations } from "../narration/listed-narrat
 import { PlanDocuments } from "../narration/plan-documents.ts";
 import { type ListedRequest, listRecordedRequests } from "../requests/list-requests.ts";
 import { parseStoredInput } from "../requests/stored-input.ts";
-import { buildTaskRow } from "../tools/list-tasks.ts";
-import { buildNarrationRow, listCredits } from "../tools/narration-row.ts";
-import { requireOutputDir } from "./configuration-error.ts";
-import { escapeForTerminal, renderTerminalJson } from "./escape-for-terminal.ts";
+import {
+  buildNarrationEntry,
+  buildRequestEntry,
+  formatIsoWithOffset,
+  formatLocalTime,
+  type ListEntry,
+  listPartsAndCredits,
+} from "../tools/list-entry.ts";
 import { type CommandContext, runWithWorkflow } from "./run-with-workflow.ts";
 import { type Charge, type PageEntry, renderAudioPage, TASKS_MARKER } from "./tasks-page.ts";
+import { escapeForTerminal, renderTerminalJson } from "./terminal-messages.ts";
 
 const MAX_TASKS = 100;
 
@@ -21,14 +27,10 @@ const MAX_TASKS = 100;
  */
 const MAX_TASKS_ON_PAGE = 2000;
 
-type Row = ReturnType<typeof buildTaskRow>;
-
-/** A request or a narration: as a row of the JSON, as text, and as an entry of the web page. */
-interface Entry {
-  readonly atMs: number;
-  readonly row: Record<string, unknown>;
-  readonly words: string;
-  readonly page: PageEntry;
+/** An entry of the list, with what a person at a shell can do about it, and with what its requests were charged. */
+interface Entry extends ListEntry {
+  readonly terminalStep: string;
+  readonly charges: readonly Charge[];
 }
 
 /** Says what a person at a shell can do about a request that has no file here. */
@@ -65,66 +67,27 @@ const NARRATION_STEPS: Readonly<Record<ListedNarration["status"], string>> = {
   finished: "narrate FILE with --max-credits joins it here again, free.",
 };
 
-function describe(row: Row, next: string): string {
-  const facts = [row.status, ...listCredits(row)].join(", ");
+function renderWords(entry: Entry): string {
+  const { id, kind, status, title, paths, createdAtMs } = entry;
+  const facts = [kind === "narration" ? `${kind} ${status}` : status, ...listPartsAndCredits(entry)];
   const lines = [
-    `${row.created_at.slice(0, 19).replace("T", " ")}  ${facts}  ${row.task_id}`,
-    `    ${JSON.stringify(row.prompt_excerpt)}`,
-    row.audio_path === undefined ? `    next: ${next}` : `    ${row.audio_path}`,
+    `${formatLocalTime(createdAtMs)}  ${facts.join(", ")}  ${id}`,
+    JSON.stringify(title),
+    ...(paths.length === 0 ? [`next: ${entry.terminalStep}`] : paths),
   ];
-  return lines.map(escapeForTerminal).join("\n");
+  return lines.map(escapeForTerminal).join("\n    ");
 }
 
-function describeNarration({ files, ...listed }: ListedNarration): string {
-  const row = buildNarrationRow({ files, ...listed });
-  const facts = [
-    `narration ${row.status}`,
-    `${row.parts} parts`,
-    ...listCredits({ ...row, credits: row.credits ?? 0 }),
-  ].join(", ");
-  const lines = [
-    `${row.created_at.slice(0, 19).replace("T", " ")}  ${facts}  ${row.narration_id}`,
-    `    ${JSON.stringify(row.title)}`,
-    ...(files.length === 0
-      ? [`    next: ${NARRATION_STEPS[listed.status]}`]
-      : files.map(({ path }) => `    ${path}`)),
-  ];
-  return lines.map(escapeForTerminal).join("\n");
-}
-
-function buildPageEntry(task: ListedRequest): PageEntry {
-  const row = buildTaskRow(task);
+function buildPageEntry({ title, status, parts, voice, take, ...entry }: Entry): PageEntry {
   return {
-    description: row.prompt_excerpt,
-    dateTime: row.created_at,
-    status: row.status,
-    credits: row.credits ?? null,
-    charges: [{ fingerprint: task.fingerprint, voice: row.voice ?? "", credits: row.credits ?? 0 }],
-    seconds: row.audio_seconds ?? null,
-    voice: row.voice ?? "",
-    take: row.take ?? 1,
-    id: row.task_id,
-    paths: row.audio_path === undefined ? [] : [row.audio_path],
-    missingPaths: row.missing_path === undefined ? [] : [row.missing_path],
-    next: describeNextStep(task),
-  };
-}
-
-function buildNarrationPageEntry(listed: ListedNarration, charges: PageEntry["charges"]): PageEntry {
-  const row = buildNarrationRow(listed);
-  return {
-    description: row.title,
-    dateTime: row.created_at,
-    status: `${row.status}, ${row.parts} parts`,
-    credits: row.credits ?? null,
-    charges,
-    seconds: row.audio_seconds ?? null,
-    voice: "",
-    take: 1,
-    id: row.narration_id,
-    paths: listed.files.map(({ path }) => path),
-    missingPaths: listed.missingPaths,
-    next: NARRATION_STEPS[listed.status],
+    ...entry,
+    description: title,
+    dateTime: formatIsoWithOffset(entry.createdAtMs),
+    status: parts === null ? status : `${status}, ${parts}`,
+    seconds: entry.audioSeconds,
+    voice: voice ?? "",
+    take: take ?? 1,
+    next: entry.terminalStep,
   };
 }
 
@@ -140,9 +103,9 @@ function describeNoRequests(baseUrl: string, otherBaseUrls: readonly string[]): 
     : `No requests recorded yet for ${baseUrl} (AUDIO_BASE_URL); the ledger holds some for ${otherBaseUrls.join(", ")}.`;
 }
 
-async function readListing({ config, provider }: CommandContext, limit: number): Promise<Listing> {
+async function readListing({ provider }: CommandContext, limit: number): Promise<Listing> {
   const ledger = await provider.ledger();
-  const folder = await openOutputFolder(requireOutputDir(config), systemClock);
+  const folder = await openOutputFolder(requireOutputDir(provider.config), systemClock);
   const listedTasks = await listRecordedRequests(
     { ledger, folder },
     { status: null, search: null, limit },
@@ -153,36 +116,29 @@ async function readListing({ config, provider }: CommandContext, limit: number):
     () => false,
     { search: null, limit },
   );
-  const charges = await ledger.database.run(async (db) => {
-    const byNarration = new Map<string, Charge[]>();
-    for (const { narration } of narrations) {
-      const requests = await listRequestCharges(db, narration.id);
-      const spoken = requests.map(({ body, ...charge }) => ({
-        ...charge,
-        voice: parseStoredInput({ body, written: null })?.voice ?? "",
-      }));
-      byNarration.set(narration.id, spoken);
-    }
-    return byNarration;
-  });
-  const allEntries = [
+  const listCharges = async (narrationId: string): Promise<Charge[]> =>
+    (await ledger.database.run((db) => listRequestCharges(db, narrationId))).map(({ body, ...charge }) => ({
+      ...charge,
+      voice: parseStoredInput({ body, written: null })?.voice ?? "",
+    }));
+  const entries: Entry[] = [
     ...listedTasks.map((task) => ({
-      atMs: task.createdAtMs,
-      row: buildTaskRow(task),
-      words: describe(buildTaskRow(task), describeNextStep(task)),
-      page: buildPageEntry(task),
+      ...buildRequestEntry(task),
+      terminalStep: describeNextStep(task),
+      charges: [{ fingerprint: task.fingerprint, voice: task.voice ?? "", credits: task.credits ?? 0 }],
     })),
-    ...narrations.map((row) => ({
-      atMs: row.narration.created_at_ms,
-      row: buildNarrationRow(row),
-      words: describeNarration(row),
-      page: buildNarrationPageEntry(row, charges.get(row.narration.id) ?? []),
-    })),
-  ].sort((a, b) => b.atMs - a.atMs);
+    ...(await Promise.all(
+      narrations.map(async (listed) => ({
+        ...buildNarrationEntry(listed),
+        terminalStep: NARRATION_STEPS[listed.status],
+        charges: await listCharges(listed.narration.id),
+      })),
+    )),
+  ].sort((a, b) => b.createdAtMs - a.createdAtMs);
   const otherBaseUrls =
-    allEntries.length === 0 ? await ledger.database.run((db) => listOtherBaseUrls(db, ledger)) : [];
+    entries.length === 0 ? await ledger.database.run((db) => listOtherBaseUrls(db, ledger)) : [];
   return {
-    entries: allEntries,
+    entries,
     emptyMessage: escapeForTerminal(describeNoRequests(ledger.identity.baseUrl, otherBaseUrls)),
   };
 }
@@ -199,14 +155,14 @@ export async function runTasksCommand(asJson: boolean, htmlFile: string | undefi
     const limit = htmlFile === undefined ? MAX_TASKS : MAX_TASKS_ON_PAGE + 1;
     const { entries, emptyMessage } = await readListing(context, limit);
     if (htmlFile !== undefined) {
-      const pageEntries = entries.slice(0, MAX_TASKS_ON_PAGE).map((entry) => entry.page);
+      const pageEntries = entries.slice(0, MAX_TASKS_ON_PAGE).map(buildPageEntry);
       const page = renderAudioPage(pageEntries, { hasOlder: entries.length > MAX_TASKS_ON_PAGE });
       const written = await writeGeneratedPage(htmlFile, TASKS_MARKER, page);
       process.stdout.write(`Written: ${escapeForTerminal(written)}\n`);
       return 0;
     }
     const rows = entries.map(({ row }) => row);
-    const human = rows.length === 0 ? emptyMessage : entries.map(({ words }) => words).join("\n");
+    const human = rows.length === 0 ? emptyMessage : entries.map(renderWords).join("\n");
     process.stdout.write(`${asJson ? renderTerminalJson({ tasks: rows, count: rows.length }) : human}\n`);
     return 0;
   });

@@ -7,11 +7,11 @@ import { buildSampleInput, chooseSampleLanguage, VOICES, type Voice } from "../c
 import { AudioError } from "../errors.ts";
 import { writeGeneratedPage } from "../files/write-generated-page.ts";
 import type { Requests } from "../requests/requests.ts";
-import { formatIsoWithOffset } from "../tools/local-time.ts";
-import { escapeForTerminal } from "./escape-for-terminal.ts";
+import { formatIsoWithOffset } from "../tools/list-entry.ts";
 import { ProgressLine } from "./progress-line.ts";
 import { runWithWorkflow } from "./run-with-workflow.ts";
 import { type PageEntry, renderAudioPage, VOICES_MARKER } from "./tasks-page.ts";
+import { escapeForTerminal } from "./terminal-messages.ts";
 import { CommandError } from "./usage-errors.ts";
 
 export interface VoicesCommand {

@@ -1,17 +1,15 @@
 /** Builds the workflow on first use, for the configured service or a sandbox. */
 import { existsSync } from "node:fs";
-import { type Config, readConfig } from "../config/config.ts";
-import { listCertainSecrets } from "../config/secrets.ts";
+import { type Config, configurationError, readConfig } from "../config/config.ts";
+import { listCertainSecrets, listSecrets } from "../config/secrets.ts";
 import type { Environment } from "../environment.ts";
-import { AudioError } from "../errors.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { buildLedgerPath } from "../ledger/sqlite/ledger-path.ts";
-import type { Log } from "../log.ts";
+import { createLog, createLogWriter, type Log } from "../log.ts";
 import type { Narrations } from "../narration/narrations.ts";
 import { createRedact, type Redact } from "../redaction.ts";
 import type { Requests } from "../requests/requests.ts";
 import type { composeWorkflow, Workflow } from "./compose.ts";
-import { configurationError } from "./configuration-error.ts";
 
 /**
  * Returns the environment for `--sandbox`. Replaces address and key by placeholders, because the real ones are known
@@ -27,48 +25,47 @@ function buildSandboxEnvironment(env: Environment): Environment {
   };
 }
 
-/**
- * Reads the configuration of a server or command.
- *
- * @param isSandbox whether it uses a private sandbox in place of the configured service
- */
-export const readServerConfig = (env: Environment, isSandbox: boolean): Config =>
-  isSandbox
-    ? { ...readConfig(buildSandboxEnvironment(env)), certainSecrets: listCertainSecrets(env) }
-    : readConfig(env);
-
 type Compose = typeof composeWorkflow;
 
 /** Loads the code of the workflow on demand, so that a start does not wait for it. */
 const composeOnDemand: Compose = async (...args) => (await import("./compose.ts")).composeWorkflow(...args);
 
 /**
- * Gives access to the workflow, which is built at the first call that needs it and then shared by all calls. `log` must
- * be set before that call. If `isSandbox` is true, that call also starts a private sandbox.
+ * Gives access to the settings, the log and the workflow of a server or command. The workflow is built at the first call
+ * that needs it and then shared by all calls. With `--sandbox`, that call also starts a private sandbox.
  * {@link WorkflowProvider.close} closes the workflow and stops the sandbox.
  */
 export class WorkflowProvider {
-  readonly #config: Config;
+  readonly config: Config;
+  readonly log: Log;
+  readonly #redactSecrets: Redact;
   readonly #isSandbox: boolean;
   readonly #compose: Compose;
   #opening: Promise<Workflow> | undefined;
   #stopSandbox: (() => Promise<void>) | undefined;
   #sandboxRedact: Redact = (text) => text;
-  log: Log | undefined;
-
-  constructor(config: Config, isSandbox: boolean, compose: Compose = composeOnDemand) {
-    this.#config = config;
-    this.#isSandbox = isSandbox;
-    this.#compose = compose;
-  }
 
   /**
-   * Removes the sandbox's key from a text. Changes nothing before the sandbox runs, because the key is unknown until
-   * then.
+   * @param isSandbox whether to use a private sandbox in place of the configured service
+   * @param writeLog writes a line of the log; to standard error if absent
    */
-  redact(text: string): string {
-    return this.#sandboxRedact(text);
+  constructor(
+    env: Environment,
+    isSandbox: boolean,
+    writeLog?: (line: string) => void,
+    compose: Compose = composeOnDemand,
+  ) {
+    this.#isSandbox = isSandbox;
+    this.#compose = compose;
+    this.#redactSecrets = createRedact(listSecrets(env));
+    this.config = isSandbox
+      ? { ...readConfig(buildSandboxEnvironment(env)), certainSecrets: listCertainSecrets(env) }
+      : readConfig(env);
+    this.log = createLog(this.config.logLevel, this.redact, createLogWriter(this.config.logFile, writeLog));
   }
+
+  /** Removes the secrets of the settings from a text, and the sandbox's key once the sandbox runs. */
+  readonly redact: Redact = (text) => this.#sandboxRedact(this.#redactSecrets(text));
 
   /**
    * Returns the use cases of single requests. All calls share one workflow. If its start failed, the next call starts
@@ -110,7 +107,7 @@ export class WorkflowProvider {
    */
   async openLocalRequests(): Promise<Requests | null> {
     if (this.#opening !== undefined) return (await this.#opening).requests;
-    const { issues, storeUrl, stateDir } = this.#config;
+    const { issues, storeUrl, stateDir } = this.config;
     const isHere = !this.#isSandbox && issues.length === 0 && storeUrl === null;
     return isHere && stateDir !== null && existsSync(buildLedgerPath(stateDir))
       ? await this.requests()
@@ -122,7 +119,7 @@ export class WorkflowProvider {
    * calls.
    */
   async openExistingRequests(): Promise<Requests | null> {
-    const isElsewhere = this.#config.issues.length === 0 && this.#config.storeUrl !== null;
+    const isElsewhere = this.config.issues.length === 0 && this.config.storeUrl !== null;
     return isElsewhere ? await this.requests() : await this.openLocalRequests();
   }
 
@@ -132,17 +129,15 @@ export class WorkflowProvider {
    * @throws AudioError `configuration_error`
    */
   assertConfigured(): void {
-    if (this.#config.issues.length > 0) throw configurationError(this.#config);
+    if (this.config.issues.length > 0) throw configurationError(this.config);
   }
 
   async #open(): Promise<Workflow> {
-    const { log } = this;
-    if (log === undefined) throw new AudioError("configuration_error", "The server has no log yet.");
     this.assertConfigured();
-    const config = this.#isSandbox ? await this.#sandboxConfig() : this.#config;
+    const config = this.#isSandbox ? await this.#sandboxConfig() : this.config;
     if (config.serviceAccess === null) throw configurationError(config);
     try {
-      return await this.#compose(config, config.serviceAccess, log);
+      return await this.#compose(config, config.serviceAccess, this.log);
     } catch (error) {
       // Stop the sandbox of the failed start, because the next start creates its own sandbox.
       await this.#stopSandbox?.();
@@ -153,10 +148,10 @@ export class WorkflowProvider {
 
   async #sandboxConfig(): Promise<Config> {
     const { startPrivateSandbox } = await import("./private-sandbox.ts");
-    const { service, stateDir, stop } = await startPrivateSandbox(this.#config);
+    const { service, stateDir, stop } = await startPrivateSandbox(this.config);
     this.#stopSandbox = stop;
     this.#sandboxRedact = createRedact([service.apiKey]);
-    return { ...this.#config, serviceAccess: service, stateDir };
+    return { ...this.config, serviceAccess: service, stateDir };
   }
 
   async close(): Promise<void> {

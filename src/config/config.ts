@@ -1,12 +1,12 @@
 /** Reads the whole configuration from the environment, and collects its issues (docs/reference.md, Configuration). */
 import { type Environment, findHomeDir } from "../environment.ts";
+import { AudioError } from "../errors.ts";
 import { readStoreUrl } from "./postgres-address.ts";
 import { listCertainSecrets } from "./secrets.ts";
 import { readServiceSettings, type ServiceAccess } from "./service-address.ts";
 import { readSettings, type Settings } from "./settings.ts";
-import type { ConfigIssue } from "./settings-reader.ts";
-import { SettingsReader } from "./settings-reader.ts";
-import { findUnknownVariables, type UnknownVariable } from "./unknown-variables.ts";
+import { type ConfigIssue, SettingsReader } from "./settings-reader.ts";
+import { describeUnknownVariable, findUnknownVariables, type UnknownVariable } from "./unknown-variables.ts";
 
 export interface Config extends Settings {
   /** The service; null if its address or key is missing or invalid. In this case, `issues` names the reason. */
@@ -37,11 +37,10 @@ export function readConfig(
 
 function readAll(reader: SettingsReader): Config {
   const storeUrl = readStoreUrl(reader);
-  const { service, isLoopback, url } = readServiceSettings(reader);
-  const settings = readSettings(reader, { storeUrl, isLoopback, url });
+  const { service, url } = readServiceSettings(reader);
   const { env } = reader.source;
   return {
-    ...settings,
+    ...readSettings(reader, storeUrl, url),
     serviceAccess: service,
     storeUrl,
     issues: reader.issues,
@@ -55,4 +54,21 @@ export function listSettingNames(): string[] {
   const reader = new SettingsReader({ env: {}, platform: process.platform, home: null });
   readAll(reader);
   return [...reader.namesRead].filter((name) => name !== "AUDIO_TIME_SCALE" && name === name.toUpperCase());
+}
+
+/**
+ * Returns the output folder of the settings.
+ *
+ * @throws AudioError `configuration_error` if there is none
+ */
+export function requireOutputDir(config: Config): string {
+  if (config.outputDir === null) throw configurationError(config);
+  return config.outputDir;
+}
+
+/** Returns one error that reports all issues of a configuration. Every tool except `list_voices` throws it. */
+export function configurationError(config: Config): AudioError {
+  const issues = config.issues.map(({ message, fix }) => `${message} ${fix}`);
+  const words = [...issues, ...config.unknownVariables.map(describeUnknownVariable)];
+  return new AudioError("configuration_error", `${words.join(" ")} Nothing was sent or charged.`);
 }

@@ -6,21 +6,11 @@ import { PROXY_VARIABLES, parseProxyAddress } from "./proxy.ts";
 
 const VARIABLES_WITH_PASSWORDS = ["AUDIO_BASE_URL", "AUDIO_STORE_URL"];
 
-interface Password {
-  /** The password without the user name, in two forms: percent-encoded as in the URL, and decoded. */
-  readonly plain: readonly string[];
-  /**
-   * The password as it occurs in URLs (`:password@`) and in basic authentication. Neither form occurs in ordinary text
-   * by chance.
-   */
-  readonly withUser: readonly string[];
-}
-
 interface UserAndPassword {
   readonly user: string;
   readonly password: string;
-  /** The password as it stands in the variable, if it differs. */
-  readonly written?: string;
+  /** The password as it stands in URLs: percent-encoded. */
+  readonly written: string;
 }
 
 function parseUrlPassword(text: string): UserAndPassword | null {
@@ -35,22 +25,26 @@ function parseProxyPassword(text: string): UserAndPassword | null {
   return { ...address, written: encodeURIComponent(address.password) };
 }
 
-function listForms(found: UserAndPassword | null): Password {
-  if (found === null || found.password === "") return { plain: [], withUser: [] };
-  const { user, password, written = password } = found;
-  return {
-    plain: [written, password],
-    withUser: [`:${written}@`, `:${password}@`, Buffer.from(`${user}:${password}`).toString("base64")],
-  };
-}
+/** The password alone, in two forms: percent-encoded as in the URL, and decoded. */
+const listPlainForms = ({ password, written }: UserAndPassword): string[] => [written, password];
 
-function findPasswords(env: Environment): Password[] {
+/**
+ * The password as it occurs in URLs (`:password@`) and in basic authentication. Neither form occurs in ordinary text by
+ * chance.
+ */
+const listFormsWithUser = ({ user, password, written }: UserAndPassword): string[] => [
+  `:${written}@`,
+  `:${password}@`,
+  Buffer.from(`${user}:${password}`).toString("base64"),
+];
+
+function findPasswords(env: Environment): UserAndPassword[] {
   const readAll = (names: readonly string[]): string[] =>
     names.flatMap((name) => readVariable(env, name) ?? []);
   return [
-    ...readAll(VARIABLES_WITH_PASSWORDS).map((text) => listForms(parseUrlPassword(withoutQuotes(text)))),
-    ...readAll(PROXY_VARIABLES).map((text) => listForms(parseProxyPassword(text))),
-  ];
+    ...readAll(VARIABLES_WITH_PASSWORDS).map((text) => parseUrlPassword(withoutQuotes(text))),
+    ...readAll(PROXY_VARIABLES).map(parseProxyPassword),
+  ].filter((found): found is UserAndPassword => found !== null && found.password !== "");
 }
 
 const findApiKeys = (env: Environment): string[] => {
@@ -63,22 +57,20 @@ const cannotBeText = (password: string): boolean =>
   /^\S{12,}$/.test(password) && /\p{L}/u.test(password) && /\p{N}/u.test(password);
 
 /** Lists all secrets in the environment. No output may contain any of them. Works even if some settings are invalid. */
-export function listSecrets(env: Environment): string[] {
-  return [
-    ...findApiKeys(env),
-    ...findPasswords(env).flatMap(({ plain, withUser }) => [...plain, ...withUser]),
-  ];
-}
+export const listSecrets = (env: Environment): string[] => [
+  ...findApiKeys(env),
+  ...findPasswords(env).flatMap((found) => [...listPlainForms(found), ...listFormsWithUser(found)]),
+];
 
 /**
  * Lists strings that are secrets in any context: the key, passwords as they occur in URLs and basic authentication, and
  * passwords that cannot be ordinary text. A call that contains one of these strings is refused. Other passwords, such
  * as "narrator", are not listed, because they may be words of a text to speak.
  */
-export function listCertainSecrets(env: Environment): string[] {
-  const passwords = findPasswords(env).flatMap(({ plain, withUser }) => [
-    ...plain.filter(cannotBeText),
-    ...withUser,
-  ]);
-  return [...findApiKeys(env), ...passwords];
-}
+export const listCertainSecrets = (env: Environment): string[] => [
+  ...findApiKeys(env),
+  ...findPasswords(env).flatMap((found) => [
+    ...listPlainForms(found).filter(cannotBeText),
+    ...listFormsWithUser(found),
+  ]),
+];

@@ -6,7 +6,6 @@ import type { SettingsReader } from "./settings-reader.ts";
 export interface ServiceAccess {
   readonly baseUrl: string;
   readonly apiKey: string;
-  readonly isLoopback: boolean;
 }
 
 /** Returns whether a host is this machine. Expects the host in the form that `URL` gives it. */
@@ -26,28 +25,21 @@ const EXAMPLE_KEY = "your-api-key";
  */
 const SERVICE_PATH = /\/api(?:\/v1(?:\/audio(?:\/generations)?)?)?\/*$/;
 
-/** The result of reading the service's address and key. */
-export interface ServiceSettings {
-  /** The service; null if its address or key is missing or invalid. */
-  readonly service: ServiceAccess | null;
-  /** True if the service is on this machine; null if no valid address is set. */
-  readonly isLoopback: boolean | null;
-  /** The service's address, even if the key is invalid; undefined if no valid address is set. */
-  readonly url: URL | undefined;
-}
-
 /**
  * Reads AUDIO_BASE_URL and AUDIO_API_KEY, and adds an issue for each of them that is missing or invalid. Removes
  * slashes from the end of the address.
+ *
+ * @returns the service, null if its address or key is missing or invalid; and its address, even if the key is invalid,
+ *   undefined if no valid address is set
  */
-export function readServiceSettings(reader: SettingsReader): ServiceSettings {
+export function readServiceSettings(reader: SettingsReader): {
+  readonly service: ServiceAccess | null;
+  readonly url: URL | undefined;
+} {
   const url = readBaseUrl(reader);
   const apiKey = readApiKey(reader);
-  if (url === undefined) return { service: null, isLoopback: null, url };
-  const isLoopback = isLoopbackHost(url.hostname);
-  if (apiKey === undefined) return { service: null, isLoopback, url };
-  const baseUrl = `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
-  return { service: { baseUrl, apiKey, isLoopback }, isLoopback, url };
+  if (url === undefined || apiKey === undefined) return { service: null, url };
+  return { service: { baseUrl: `${url.origin}${url.pathname.replace(/\/+$/, "")}`, apiKey }, url };
 }
 
 function readBaseUrl(reader: SettingsReader): URL | undefined {

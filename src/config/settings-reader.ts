@@ -62,16 +62,29 @@ export class SettingsReader {
   }
 
   /**
-   * Reads an absolute path. For an invalid value, returns null instead of the default, because the user did not choose
+   * Reads an absolute path, and expands a leading `~`. For an invalid value, returns null instead of the default, because the user did not choose
    * the default folder.
    *
    * @param isNeeded whether a missing value without a default is an issue
    */
   readPath(name: string, fallback: string | null, isNeeded = true): string | null {
-    const isGiven = this.readText(name) !== undefined;
-    const { path, issue } = readPathSetting(this.source, name);
-    if (issue !== null && (isGiven || (fallback === null && isNeeded))) this.issues.push(issue);
-    return isGiven ? path : fallback;
+    const { env, platform, home } = this.source;
+    const kind = platform === "win32" ? "a path with a drive or a server" : "an absolute path";
+    const text = this.readText(name);
+    if (text === undefined) {
+      const statement = `${name} is not set, and there is no default: ${describeHomeIssue(env, platform)}.`;
+      if (fallback === null && isNeeded) this.addIssue(name, statement, `Set ${name} to ${kind}.`);
+      return fallback;
+    }
+    const path = resolveAbsolutePath(text, home, platform);
+    if (path !== null) return path;
+    const lacksHome = /^~(?:[/\\]|$)/.test(text) && home === null;
+    const reason = lacksHome
+      ? `but there is nothing to take for ~: ${describeHomeIssue(env, platform)}`
+      : `which is not ${kind}`;
+    const other = lacksHome ? "" : ", or to one that starts with ~/";
+    this.addIssue(name, `${name} is ${JSON.stringify(text)}, ${reason}.`, `Set ${name} to ${kind}${other}.`);
+    return null;
   }
 }
 
@@ -92,46 +105,6 @@ export interface ConfigSource {
   readonly platform: NodeJS.Platform;
   /** The user's home folder; null if the system does not state one. */
   readonly home: string | null;
-}
-
-export interface PathSettingResult {
-  readonly path: string | null;
-  /** Why there is no path; `null` if there is one. The caller may ignore the issue and use a default. */
-  readonly issue: ConfigIssue | null;
-}
-
-/**
- * Reads a variable as an absolute path, and expands a leading `~`. Returns an issue for an unset variable, too. A
- * caller with a default ignores that issue.
- */
-export function readPathSetting({ env, platform, home }: ConfigSource, variable: string): PathSettingResult {
-  const kind = platform === "win32" ? "a path with a drive or a server" : "an absolute path";
-  const buildIssueResult = (message: string, fix: string): PathSettingResult => ({
-    path: null,
-    issue: { variable, message, fix },
-  });
-  const text = readVariable(env, variable);
-  if (text === undefined) {
-    const lack = describeHomeIssue(env, platform);
-    return buildIssueResult(
-      `${variable} is not set, and there is no default: ${lack}.`,
-      `Set ${variable} to ${kind}.`,
-    );
-  }
-  const path = resolveAbsolutePath(text, home, platform);
-  if (path !== null) return { path, issue: null };
-  const statement = `${variable} is ${JSON.stringify(text)}`;
-  if (/^~(?:[/\\]|$)/.test(text) && home === null) {
-    const lack = describeHomeIssue(env, platform);
-    return buildIssueResult(
-      `${statement}, but there is nothing to take for ~: ${lack}.`,
-      `Set ${variable} to ${kind}.`,
-    );
-  }
-  return buildIssueResult(
-    `${statement}, which is not ${kind}.`,
-    `Set ${variable} to ${kind}, or to one that starts with ~/.`,
-  );
 }
 
 /** Explains why there is no home folder or state folder, in a clause that follows a colon. */

@@ -4,11 +4,10 @@ import { POLL_INTERVAL_SECONDS } from "../contract/service-limits.ts";
 import { VOICE_IDS } from "../contract/voices.ts";
 import { deriveDefaultStateDir } from "../environment.ts";
 import { LOG_LEVELS } from "../log.ts";
-
-import { NO_PRONUNCIATIONS, readPronunciations } from "./pronunciations-file.ts";
 import { readProxy } from "./proxy.ts";
+import { isLoopbackHost } from "./service-address.ts";
+import { NO_PRONUNCIATIONS, NO_VOICE_NOTES, readPronunciations, readVoiceNotes } from "./setting-files.ts";
 import { createRangeCheck, type SettingsReader } from "./settings-reader.ts";
-import { NO_VOICE_NOTES, readVoiceNotes } from "./voice-notes.ts";
 
 /**
  * Whether clients get links to saved files in addition to the paths. With `auto`, only a client that is known to show
@@ -21,22 +20,21 @@ export type ResourceLinks = (typeof RESOURCE_LINKS)[number];
 const CAPTION_FILES = ["vtt", "srt", "both"] as const;
 export type CaptionFiles = (typeof CAPTION_FILES)[number];
 
-/** The values that are read before the other settings, because the rules of other settings depend on them. */
-export interface EarlierSettings {
-  readonly storeUrl: string | null;
-  /** True if the service is on this machine; null if its address is unknown. */
-  readonly isLoopback: boolean | null;
-  /** The service's address; undefined if it is unknown. */
-  readonly url: URL | undefined;
-}
-
 export type Settings = ReturnType<typeof readSettings>;
 
-/** Reads all settings. Their order in this function is the order in which issues are reported. */
-export function readSettings(reader: SettingsReader, { storeUrl, isLoopback, url }: EarlierSettings) {
+/**
+ * Reads all settings. Their order in this function is the order in which issues are reported.
+ *
+ * @param storeUrl the address of the ledger's database; null if the ledger is on this machine
+ * @param url the service's address; undefined if it is unknown
+ */
+export function readSettings(reader: SettingsReader, storeUrl: string | null, url: URL | undefined) {
   const { env, platform, home } = reader.source;
+  // If the address of the service is unknown, accept what only a service on this machine may have, because the address
+  // itself is reported as an issue.
+  const isRemote = url !== undefined && !isLoopbackHost(url.hostname);
   return {
-    timeScale: readTimeScale(reader, isLoopback),
+    timeScale: readTimeScale(reader, isRemote),
     /**
      * The output folder; null, with an issue, if the setting is invalid. A missing setting also gives null and an issue
      * if there is no home folder, because the default is inside the home folder.
@@ -65,7 +63,7 @@ export function readSettings(reader: SettingsReader, { storeUrl, isLoopback, url
       createRangeCheck(0, 3600),
       "a number from 0 to 3600",
     ),
-    pollIntervalSeconds: readPollInterval(reader, isLoopback),
+    pollIntervalSeconds: readPollInterval(reader, isRemote),
     creditBudget: readBudget(reader),
     logLevel: reader.readChoice("AUDIO_LOG_LEVEL", LOG_LEVELS) ?? "warn",
     /** The file that the log is appended to; null for standard error. */
@@ -75,20 +73,17 @@ export function readSettings(reader: SettingsReader, { storeUrl, isLoopback, url
   } as const;
 }
 
-function readTimeScale(reader: SettingsReader, isLoopback: boolean | null): number {
+function readTimeScale(reader: SettingsReader, isRemote: boolean): number {
   const name = "AUDIO_TIME_SCALE";
   const timeScale = reader.readNumber(name, 1, createRangeCheck(0.001, 1), "a number from 0.001 to 1");
-  // If the address of the service is unknown (null), accept any time scale here, because the address itself is reported
-  // as an issue.
-  if (timeScale !== 1 && isLoopback === false) {
+  if (timeScale !== 1 && isRemote)
     reader.addIssue(name, `${name} is for tests against this machine only.`, `Unset ${name}.`);
-  }
   return timeScale;
 }
 
-function readPollInterval(reader: SettingsReader, isLoopback: boolean | null): number {
-  const shortest = isLoopback === false ? POLL_INTERVAL_SECONDS : 0.01;
-  const rule = `a number from ${shortest} to 3600${isLoopback ? "" : " (shorter ones only for a service on this machine)"}`;
+function readPollInterval(reader: SettingsReader, isRemote: boolean): number {
+  const shortest = isRemote ? POLL_INTERVAL_SECONDS : 0.01;
+  const rule = `a number from ${shortest} to 3600${isRemote ? " (shorter ones only for a service on this machine)" : ""}`;
   const accepts = createRangeCheck(shortest, 3600);
   return reader.readNumber("AUDIO_POLL_INTERVAL_SECONDS", POLL_INTERVAL_SECONDS, accepts, rule);
 }

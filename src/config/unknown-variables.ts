@@ -1,5 +1,5 @@
 /** Finds misspelt settings, because the default would otherwise apply silently (docs/reference.md, Configuration). */
-import { findNearestName } from "../contract/edit-distance.ts";
+import { findNearestName } from "../contract/nearest-names.ts";
 import { type Environment, readVariable } from "../environment.ts";
 
 /**

@@ -61,21 +61,14 @@ const taskFields = z.object({
 export const audioTaskSchema = taskFields.superRefine((task, context) => {
   if (task.status !== "succeeded") return;
   const { charged_credits: charged, refunded_credits: refunded, reserved_credits: reserved } = task.billing;
-  if (charged === null || refunded === null || charged + refunded !== reserved) {
-    context.addIssue({
-      code: "custom",
-      path: ["billing"],
-      message: "charge and refund do not add up to the reservation",
-    });
-  }
-  if (task.output === null) {
-    context.addIssue({ code: "custom", path: ["output"], message: "a succeeded task has an output" });
-  }
-  if (task.usage === null) {
-    context.addIssue({ code: "custom", path: ["usage"], message: "a succeeded task has its usage" });
-  }
-  if (task.error !== null) {
-    context.addIssue({ code: "custom", path: ["error"], message: "a succeeded task has no error" });
-  }
+  const addsUp = charged !== null && refunded !== null && charged + refunded === reserved;
+  const rules = [
+    ["billing", addsUp, "charge and refund do not add up to the reservation"],
+    ["output", task.output !== null, "a succeeded task has an output"],
+    ["usage", task.usage !== null, "a succeeded task has its usage"],
+    ["error", task.error === null, "a succeeded task has no error"],
+  ] as const;
+  for (const [field, holds, message] of rules)
+    if (!holds) context.addIssue({ code: "custom", path: [field], message });
 });
 export type AudioTask = z.infer<typeof audioTaskSchema>;

@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { OUTPUT_FORMATS, SAMPLE_RATES } from "./audio-format.ts";
-import { findNearestVoices } from "./nearest-voices.ts";
+import { findNearestVoices } from "./nearest-names.ts";
 import { boundedIntegerSchema, boundedNumberSchema, formatThousands } from "./numbers.ts";
 import { findPublicUrlIssue } from "./public-url.ts";
 import {

@@ -2,10 +2,9 @@
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { type FileHandle, lstat, open } from "node:fs/promises";
-import { sep } from "node:path";
+import { isAbsolute, relative, sep } from "node:path";
 import { isDirectChild, resolveRealPath } from "./real-path.ts";
 import { retryWhileLocked } from "./retry-while-locked.ts";
-import { NO_FOLLOW } from "./temporary-file.ts";
 
 /**
  * Error codes that justify a retry, because they occur while a virus scanner reads the file. The codes for a missing
@@ -15,10 +14,29 @@ const IN_USE = new Set(["EBUSY"]);
 
 const CHUNK_BYTES = 256 * 1024;
 
+/**
+ * Flag that makes it an error to open a symbolic link; 0 on platforms without such a flag. Even on those platforms,
+ * creating a new file is safe, because exclusive creation fails if a link has the name.
+ */
+export const NO_FOLLOW: number = constants.O_NOFOLLOW ?? 0;
+
 export interface FileDigest {
   readonly sizeBytes: number;
   readonly sha256: string;
 }
+
+/** A file with the content that was recorded of it. */
+export interface RecordedFile extends FileDigest {
+  /** Absolute real path. */
+  readonly path: string;
+}
+
+export const isSameContent = (a: FileDigest, b: FileDigest): boolean =>
+  a.sizeBytes === b.sizeBytes && a.sha256 === b.sha256;
+
+/** Opens a regular file inside a folder for reading, as {@link openRegular} does. */
+export const openRegularInside = async (path: string, root: string): Promise<FileHandle | null> =>
+  (await isInsideFolder(path, root)) ? await openRegular(path) : null;
 
 /**
  * Opens a regular file for reading. Returns `null` for a link, a folder or a pipe, and for a file that is missing or
@@ -53,8 +71,11 @@ export async function readBytes(handle: FileHandle, offset: number, length: numb
   return bytes.subarray(0, filled);
 }
 
-/** Computes the SHA-256 of bytes, in hexadecimal. */
-export const computeSha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
+/** Computes size and SHA-256 of bytes. */
+export const digestBytes = (bytes: Uint8Array): FileDigest => ({
+  sizeBytes: bytes.byteLength,
+  sha256: createHash("sha256").update(bytes).digest("hex"),
+});
 
 /** Computes size and SHA-256 of an open file, from its beginning. */
 export async function digestFile(handle: FileHandle): Promise<FileDigest> {
@@ -82,14 +103,18 @@ export async function matchesDigest(path: string, digest: FileDigest): Promise<b
   }
 }
 
+/** Whether a path is below a folder, by the text of both. */
+export function isBelow(folder: string, path: string): boolean {
+  const way = relative(folder, path);
+  return way !== "" && way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+}
+
 /** Whether the real path of a file is inside a folder. */
 export async function isInsideFolder(path: string, root: string): Promise<boolean> {
   try {
     const realFile = await resolveRealPath(path);
-    const isBelow = (folder: string): boolean =>
-      realFile.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`);
     const realRoot = await resolveRealPath(root);
-    if (isBelow(realRoot)) return true;
+    if (isBelow(realRoot, realFile)) return true;
     // Accept a path with another spelling of the folder, because the spelling may have changed since the file was
     // saved.
     return await isDirectChild(realFile, realRoot);

@@ -6,9 +6,8 @@ import { constants } from "node:fs";
 import { type FileHandle, lstat, open, readdir, readlink, stat } from "node:fs/promises";
 import { isAbsolute, relative, resolve, sep } from "node:path";
 import { takeFirstCodePoints } from "../contract/unicode.ts";
-import { AudioError } from "../errors.ts";
-import { IN_CLIENT_SETTINGS } from "../settings-location.ts";
-import { isInsideFolder } from "./file-content.ts";
+import { AudioError, IN_CLIENT_SETTINGS } from "../errors.ts";
+import { isBelow, isInsideFolder, NO_FOLLOW } from "./file-content.ts";
 import { getSystemCode } from "./file-error.ts";
 import {
   assertReadKind,
@@ -19,7 +18,6 @@ import {
   readInput,
 } from "./input-format.ts";
 import { findUnicodeSpelling, resolveRealPath } from "./real-path.ts";
-import { NO_FOLLOW } from "./temporary-file.ts";
 import { refusedInputError, tooLongError } from "./text-bytes.ts";
 
 const INPUT_DIR_SETTING = "AUDIO_INPUT_DIR";
@@ -106,17 +104,6 @@ const outsideError = (name: string, folder: string): AudioError =>
     "Ask the user to copy the file into that folder, or give the text itself.",
   );
 
-/** Whether a path is below a folder, by the text of both. */
-function isBelow(folder: string, path: string): boolean {
-  const relativePath = relative(folder, path);
-  return !(
-    relativePath === "" ||
-    relativePath === ".." ||
-    relativePath.startsWith(`..${sep}`) ||
-    isAbsolute(relativePath)
-  );
-}
-
 /** Resolves a path by its text alone, because on Windows even a check of `\\host\share` contacts that host. */
 function resolveInside(folder: string, file: string, name: string): string {
   if (file.trim() === "" || file.includes("\0") || !file.isWellFormed()) {
@@ -152,8 +139,7 @@ const MAX_OPEN_ATTEMPTS = 5;
 /** Whether the opened file is in the folder. Another file may be at `path` by now. */
 async function isOpenedInside(handle: FileHandle, path: string, root: string): Promise<boolean> {
   const openedPath = await readOpenPath(handle);
-  if (openedPath !== null)
-    return openedPath.startsWith(`${root}${sep}`) || (await isInsideFolder(openedPath, root));
+  if (openedPath !== null) return isBelow(root, openedPath) || (await isInsideFolder(openedPath, root));
   const opened = await handle.stat({ bigint: true });
   for (let attempt = 0; attempt < MAX_OPEN_ATTEMPTS; attempt += 1) {
     const stats = await lstat(await resolveRealPath(path), { bigint: true });

@@ -1,11 +1,11 @@
 /** The output folder: resolves its real path, creates it, and checks that it can be written. */
-import { lstat, mkdir } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { type Clock, systemClock } from "../clock.ts";
 import { AudioError } from "../errors.ts";
 import { fileError, getSystemCode, notWritableError } from "./file-error.ts";
-import { isOtherSpelling, resolveRealPath } from "./real-path.ts";
-import { createTemporaryFile, removeIfPresent, sweepTemporaryFiles } from "./temporary-file.ts";
+import { isOtherSpelling, pathExists, resolveRealPath } from "./real-path.ts";
+import { sweepTemporaryFiles, withTemporaryFile } from "./temporary-file.ts";
 
 export interface OutputFolder {
   /**
@@ -61,18 +61,11 @@ async function makeFolder(path: string): Promise<void> {
     const parent = dirname(path);
     if (code !== "ENOENT" || parent === path) throw error;
     // Another process may have created the folder meanwhile.
-    if (!(await exists(parent))) await makeFolder(parent);
+    if (!(await pathExists(parent))) await makeFolder(parent);
     await mkdir(path, { mode: 0o700 }).catch((again) => {
       if (getSystemCode(again) !== "EEXIST") throw again;
     });
   }
-}
-
-async function exists(path: string): Promise<boolean> {
-  return await lstat(path).then(
-    () => true,
-    () => false,
-  );
 }
 
 /**
@@ -126,13 +119,7 @@ function buildOutputFolder(given: string, clock: Pick<Clock, "wallMs">): OutputF
     async ensureWritable() {
       try {
         await createFolder();
-        const probe = await createTemporaryFile(root);
-        try {
-          await probe.handle.write(Buffer.alloc(PROBE_BYTES));
-        } finally {
-          await probe.handle.close();
-          await removeIfPresent(probe.path);
-        }
+        await withTemporaryFile(root, (probe) => probe.write(Buffer.alloc(PROBE_BYTES)));
       } catch (error) {
         throw fileError(error, root);
       }

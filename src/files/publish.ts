@@ -7,18 +7,17 @@ import { constants } from "node:fs";
 import { link, lstat, open, rename } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type FileDigest, matchesDigest } from "./file-content.ts";
+import { type FileDigest, matchesDigest, NO_FOLLOW } from "./file-content.ts";
 import { fileError, getSystemCode, notWritableError } from "./file-error.ts";
 import type { OutputFolder } from "./output-folder.ts";
 import { retryWhileLocked } from "./retry-while-locked.ts";
 import {
   buildLockFileName,
   buildTemporaryPath,
-  createTemporaryFile,
-  flushToDisk,
-  NO_FOLLOW,
+  PRIVATE_MODE,
   removeIfPresent,
   toRemovalLockPath,
+  withTemporaryFile,
 } from "./temporary-file.ts";
 
 /**
@@ -160,7 +159,7 @@ async function removeDeadLockFile(lockPath: string, seenModifiedMs: number | nul
 
 async function createExclusively(path: string): Promise<void> {
   const flags = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | NO_FOLLOW;
-  await (await open(path, flags, 0o600)).close();
+  await (await open(path, flags, PRIVATE_MODE)).close();
 }
 
 const readModifiedMs = async (path: string): Promise<number | null> =>
@@ -189,26 +188,16 @@ export async function tryPublishing(folder: OutputFolder): Promise<void> {
   // Use a hidden name, so that the next start removes the file if this process is killed here.
   const target = buildTemporaryPath(root);
   try {
-    const temporaryFile = await createTemporaryFile(root);
-    try {
-      try {
-        await temporaryFile.handle.write(TEST_CONTENT);
-        await flushToDisk(temporaryFile.handle);
-      } finally {
-        await temporaryFile.handle.close();
-      }
-      const digest = {
-        sizeBytes: TEST_CONTENT.byteLength,
-        sha256: createHash("sha256").update(TEST_CONTENT).digest("hex"),
-      };
-      await publish(temporaryFile.path, root, basename(target), digest);
+    await withTemporaryFile(root, async (temporary) => {
+      await temporary.write(TEST_CONTENT);
+      const digest = await temporary.finish(PRIVATE_MODE);
+      await publish(temporary.path, root, basename(target), digest);
       if (!(await matchesDigest(target, digest)))
         throw notWritableError(root, "a file that was saved cannot be read back");
-    } finally {
-      await removeIfPresent(temporaryFile.path);
-      await removeIfPresent(target);
-    }
+    });
   } catch (error) {
     throw fileError(error, root);
+  } finally {
+    await removeIfPresent(target);
   }
 }

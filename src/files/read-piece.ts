@@ -4,7 +4,13 @@
  */
 import type { FileHandle } from "node:fs/promises";
 import { AudioError } from "../errors.ts";
-import { digestFile, type FileDigest, isInsideFolder, openRegular, readBytes } from "./file-content.ts";
+import {
+  digestFile,
+  isSameContent,
+  openRegularInside,
+  type RecordedFile,
+  readBytes,
+} from "./file-content.ts";
 
 /**
  * Maximum size of a piece. The official clients accept pieces of this size. Hosts that refuse results over 1 MB accept
@@ -19,17 +25,8 @@ export interface Piece {
   readonly length: number;
 }
 
-export interface RecordedFile extends FileDigest {
-  readonly path: string;
-}
-
 /** Maximum number of files that are remembered as verified. */
 const MAX_REMEMBERED = 200;
-
-export interface PieceReader {
-  /** @returns `null` if the file is missing, has changed, or is outside the folder */
-  read(file: RecordedFile, root: string, piece: Piece): Promise<Uint8Array | null>;
-}
 
 /** Identifies the version of a file. The result changes when the file is written to or replaced. */
 async function readStamp(handle: FileHandle): Promise<string> {
@@ -41,22 +38,22 @@ async function readStamp(handle: FileHandle): Promise<string> {
  * Creates a reader that remembers up to 200 verified files, so that it does not hash a file again for every piece. If
  * an opened file cannot be read, `read` throws AudioError `not_found`.
  */
-export function createPieceReader(): PieceReader {
+export function createPieceReader() {
   /**
    * Maps the hash and path of each verified file to the version of the file that was hashed (see {@link readStamp}).
    */
   const verified = new Map<string, string>();
   return {
-    async read(file, root, piece) {
-      const handle = (await isInsideFolder(file.path, root)) ? await openRegular(file.path) : null;
+    /** @returns `null` if the file is missing, has changed, or is outside the folder */
+    async read(file: RecordedFile, root: string, piece: Piece): Promise<Uint8Array | null> {
+      const handle = await openRegularInside(file.path, root);
       if (handle === null) return null;
       try {
         const key = `${file.sha256} ${file.path}`;
         const stamp = await readStamp(handle);
         if (verified.get(key) !== stamp) {
           verified.delete(key);
-          const { sizeBytes, sha256 } = await digestFile(handle);
-          if (sizeBytes !== file.sizeBytes || sha256 !== file.sha256) return null;
+          if (!isSameContent(await digestFile(handle), file)) return null;
           // If something wrote to the file during the hashing, the file does not count as verified.
           if ((await readStamp(handle)) !== stamp) return null;
           verified.set(key, stamp);
@@ -72,3 +69,5 @@ export function createPieceReader(): PieceReader {
     },
   };
 }
+
+export type PieceReader = ReturnType<typeof createPieceReader>;

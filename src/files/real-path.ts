@@ -26,7 +26,7 @@ export async function resolveRealPath(path: string): Promise<string> {
   return await walkPath(path);
 }
 
-async function pathExists(path: string): Promise<boolean> {
+export async function pathExists(path: string): Promise<boolean> {
   return await lstat(path).then(
     () => true,
     () => false,

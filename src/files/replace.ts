@@ -1,16 +1,56 @@
 /**
- * Plans and makes the replacement of a file that this server saved. At every moment, the old file or the new file exists completely
+ * Gives a finished file its name, and replaces a file that this server saved. At every moment, the old file or the new file exists completely
  * (docs/reference-files.md, Names of files).
  */
 import { join } from "node:path";
-import type { FileDigest } from "./file-content.ts";
-import { matchesDigest } from "./file-content.ts";
+import { type FileDigest, isSameContent, matchesDigest } from "./file-content.ts";
 import { buildPreviousName } from "./file-name.ts";
 import { probeNameAvailability, tryNumberedNames } from "./free-names.ts";
 import type { OutputFolder } from "./output-folder.ts";
 import { type LinkMaker, type PublishOutcome, publish, renameIfFree, syncFolder } from "./publish.ts";
-import type { FileToReplace } from "./saved-file.ts";
 import { removeIfPresent } from "./temporary-file.ts";
+
+/** A file that this server saved, and that a person wants to replace. Only a file with exactly its bytes is replaced. */
+export interface FileToReplace extends FileDigest {
+  /** The name of the file, with extension. */
+  readonly name: string;
+  /** The free name to which the file is moved while it is being replaced. */
+  readonly movedTo: string;
+}
+
+/** Which names a new file may take. */
+export interface NameChoice {
+  /** An earlier file. The new file replaces it if both have the same name. */
+  readonly fileToReplace?: FileToReplace | null;
+  /** Returns whether the file may get a name, for example `name-2.mp3`. If it is absent, the file may get any name. */
+  readonly mayBeNamed?: (name: string) => Promise<boolean>;
+  /** Only for tests of file systems without hard links. */
+  readonly makeLink?: LinkMaker;
+}
+
+/**
+ * Publishes a finished temporary file under a name or its next free variant, and flushes the folder. If a file with the
+ * same name and bytes exists, keeps that file instead.
+ *
+ * @returns the name that the file got
+ * @throws AudioError `invalid_file_name` if no name is free
+ */
+export async function publishUnderFreeName(
+  temporaryPath: string,
+  folder: string,
+  base: string,
+  digest: FileDigest,
+  { fileToReplace = null, mayBeNamed, makeLink }: NameChoice = {},
+): Promise<string> {
+  const name = await tryNumberedNames(base, async (tried) => {
+    if (mayBeNamed !== undefined && !(await mayBeNamed(tried))) return false;
+    return (
+      (await publishReplacing(temporaryPath, folder, tried, digest, fileToReplace, makeLink)) !== "taken"
+    );
+  });
+  await syncFolder(folder);
+  return name;
+}
 
 /**
  * Publishes a finished temporary file under `name`, in place of the `replaced` file: moves the replaced file from
@@ -21,7 +61,7 @@ import { removeIfPresent } from "./temporary-file.ts";
  * @param replaced the file to replace. If it is `null` or its name is not `name`, nothing is replaced, and the result
  *   is that of {@link publish}
  */
-export async function publishReplacing(
+async function publishReplacing(
   temporaryPath: string,
   folder: string,
   name: string,
@@ -30,7 +70,7 @@ export async function publishReplacing(
   makeLink?: LinkMaker,
 ): Promise<PublishOutcome> {
   if (replaced?.name !== name) return await publish(temporaryPath, folder, name, digest, makeLink);
-  if (!isSame(digest, replaced) && (await matchesDigest(join(folder, name), replaced))) {
+  if (!isSameContent(digest, replaced) && (await matchesDigest(join(folder, name), replaced))) {
     if (!(await moveAside(folder, name, replaced))) return "taken";
     // Flush the folder, so that a power cut cannot lose both the old and the new name of the file.
     await syncFolder(folder);
@@ -47,9 +87,6 @@ export async function publishReplacing(
   if (await matchesDigest(aside, replaced)) await removeIfPresent(aside);
   return outcome;
 }
-
-const isSame = (a: FileDigest, b: FileDigest): boolean =>
-  a.sizeBytes === b.sizeBytes && a.sha256 === b.sha256;
 
 /**
  * Moves the replaced file from `name` to `movedTo`.

@@ -1,4 +1,4 @@
-/** Saves one audio file under its name: complete and verified, or not at all. */
+/** Saves audio, or a text beside it, under its name: complete and verified, or not at all. */
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import type { ByteSink } from "../api/download.ts";
@@ -11,28 +11,28 @@ import {
   recognizeFormat,
 } from "../contract/audio-format.ts";
 import { AudioError } from "../errors.ts";
-import type { FileDigest } from "./file-content.ts";
+import type { RecordedFile } from "./file-content.ts";
 import { fileError, getSystemCode, notWritableError } from "./file-error.ts";
 import { buildWrongFormatName } from "./file-name.ts";
-import { FileSink } from "./file-sink.ts";
-import { tryNumberedNames } from "./free-names.ts";
 import { assertInPlace, type OutputFolder } from "./output-folder.ts";
-import { type LinkMaker, syncFolder } from "./publish.ts";
-import { publishReplacing } from "./replace.ts";
-import type { FileToReplace, SavedFile } from "./saved-file.ts";
-import { createTemporaryFile, removeIfPresent, type TemporaryFile } from "./temporary-file.ts";
+import { type NameChoice, publishUnderFreeName } from "./replace.ts";
+import { getSavedMode, type TemporaryFile, withTemporaryFile } from "./temporary-file.ts";
 
-/** Mode of saved files. The umask and the folder decide what other users of this machine may do with a file. */
-const FILE_MODE = 0o644;
+export interface SavedFile extends RecordedFile {
+  readonly savedAtMs: number;
+  /**
+   * False if the bytes do not match the audio's format. Such a file is saved as `.bin`, reported, and never delivered
+   * as audio.
+   */
+  readonly matchesFormat: boolean;
+  /** The length of audio that is shorter than the service stated; `null` or absent for whole audio. */
+  readonly shortSeconds?: number | null;
+}
 
-export interface SaveRequest {
+export interface SaveRequest extends NameChoice {
   readonly folder: OutputFolder;
   /** The file name with its extension. A number is added if another file has that name. */
   readonly fileName: string;
-  /** Returns whether the file may get a name. If this function is absent, the file may get any name. */
-  readonly mayBeNamed?: (name: string) => Promise<boolean>;
-  /** An earlier file. The new file replaces it if both have the same name. */
-  readonly fileToReplace?: FileToReplace | null;
   readonly format: OutputFormat;
   /** Other formats that the audio may have. The bytes decide. */
   readonly otherFormats?: readonly OutputFormat[];
@@ -52,8 +52,6 @@ export interface SaveRequest {
   readonly mayKeepShort?: boolean;
   /** Called after the file has got its final name, and after its content and name were flushed to the disk. */
   readonly onPublished?: (file: SavedFile, format: OutputFormat) => Promise<unknown>;
-  /** Only for tests of file systems without hard links. */
-  readonly makeLink?: LinkMaker;
 }
 
 /**
@@ -65,44 +63,40 @@ export interface SaveRequest {
  *   for bytes that do not match their format or are too short and are not kept, or whatever `writeAudio` throws
  */
 export async function saveAudio(request: SaveRequest): Promise<SavedFile> {
+  const { folder } = request;
   try {
     // Check the folder again, because minutes may have passed since the last check.
-    await request.folder.ensureExists();
-    const { root } = request.folder;
-    const temporary = await createTemporaryFile(root);
-    let isOpen = true;
-    const close = async (): Promise<void> => {
-      if (isOpen) await temporary.handle.close();
-      isOpen = false;
-    };
-    try {
-      const sink = new FileSink(temporary);
-      await request.writeAudio(sink);
-      // Ignore errors here, because some file systems have no permission bits.
-      await temporary.handle.chmod(FILE_MODE & ~process.umask()).catch(() => {});
-      const digest = await sink.finish();
+    await folder.ensureExists();
+    const { root } = folder;
+    return await withTemporaryFile(root, async (temporary) => {
+      await request.writeAudio(temporary);
+      const digest = await temporary.finish(getSavedMode());
       await assertNotReplaced(temporary, root);
-      await close();
-      if (looksLikePage(sink.head)) throw pageError();
-      const found = digest.sizeBytes > 0 ? findFormat(request, sink.head) : null;
+      await temporary.handle.close();
+      const { head, path } = temporary;
+      if (looksLikePage(head))
+        throw wrongBytesError("The download brought a page or a message, and no audio.");
+      const found = digest.sizeBytes > 0 ? findFormat(request, head) : null;
       const [matchesFormat, format] = [found !== null, found ?? request.format];
-      if (!matchesFormat && !request.mayKeepWrongFormat) throw unexpectedFormatError(format);
-      const shortSeconds = matchesFormat
-        ? ((await request.measureIfShort?.(temporary.path, format)) ?? null)
-        : null;
-      if (shortSeconds !== null && request.mayKeepShort !== true) throw tooShortError(shortSeconds);
-      const name = await publishUnderFreeName(request, temporary.path, digest, found);
+      if (!matchesFormat && !request.mayKeepWrongFormat)
+        throw wrongBytesError(`The service delivered bytes that are not ${format}.`);
+      const shortSeconds = matchesFormat ? ((await request.measureIfShort?.(path, format)) ?? null) : null;
+      if (shortSeconds !== null && request.mayKeepShort !== true)
+        throw wrongBytesError(
+          `The service delivered ${shortSeconds.toFixed(1)} s of audio, which is less than it stated.`,
+        );
+      const stem = request.fileName.slice(0, request.fileName.lastIndexOf("."));
+      const base = matchesFormat
+        ? `${stem}${FILE_EXTENSIONS[format]}`
+        : buildWrongFormatName(request.fileName);
+      const name = await publishUnderFreeName(path, root, base, digest, request);
       const savedAtMs = request.clock.wallMs();
       const file = { path: join(root, name), ...digest, savedAtMs, matchesFormat, shortSeconds };
-      await syncFolder(root);
       await request.onPublished?.(file, format);
       return file;
-    } finally {
-      await close().catch(() => {});
-      await removeIfPresent(temporary.path);
-    }
+    });
   } catch (error) {
-    throw fileError(error, request.folder.root);
+    throw fileError(error, folder.root);
   }
 }
 
@@ -114,23 +108,8 @@ function findFormat(request: SaveRequest, head: Uint8Array): OutputFormat | null
   return found ?? (mayKeepWrongFormat && mayKeepOtherFormat === true ? recognizeFormat(head) : null);
 }
 
-const pageError = (): AudioError =>
-  new AudioError("unexpected_response", "The download brought a page or a message, and no audio.", {
-    retryable: true,
-  });
-
-const tooShortError = (seconds: number): AudioError =>
-  new AudioError(
-    "unexpected_response",
-    `The service delivered ${seconds.toFixed(1)} s of audio, which is less than it stated.`,
-    { retryable: true },
-  );
-
-function unexpectedFormatError(format: OutputFormat): AudioError {
-  return new AudioError("unexpected_response", `The service delivered bytes that are not ${format}.`, {
-    retryable: true,
-  });
-}
+const wrongBytesError = (message: string): AudioError =>
+  new AudioError("unexpected_response", message, { retryable: true });
 
 /**
  * Throws if the temporary file was removed or replaced while it was written, or if the real path of the folder has
@@ -147,22 +126,24 @@ async function assertNotReplaced({ path, handle }: TemporaryFile, root: string):
     throw notWritableError(root, "the file was replaced while it was written");
 }
 
-/** Publishes the file under the requested name or the next free name. Returns the name that the file got. */
-async function publishUnderFreeName(
-  request: SaveRequest,
-  temporaryPath: string,
-  digest: FileDigest,
-  format: OutputFormat | null,
-): Promise<string> {
-  const { fileName } = request;
-  const base =
-    format === null
-      ? buildWrongFormatName(fileName)
-      : `${fileName.slice(0, fileName.lastIndexOf("."))}${FILE_EXTENSIONS[format]}`;
-  const { folder, fileToReplace = null, makeLink, mayBeNamed } = request;
-  return await tryNumberedNames(base, async (name) => {
-    if (mayBeNamed !== undefined && !(await mayBeNamed(name))) return false;
-    const outcome = await publishReplacing(temporaryPath, folder.root, name, digest, fileToReplace, makeLink);
-    return outcome !== "taken";
-  });
+/**
+ * Saves a text under a name. If a file with the same name and text exists, keeps that file instead. If another file has
+ * the name, uses the next free name.
+ *
+ * @param fileName with extension
+ * @throws AudioError `disk_full`, `output_not_writable`, or `invalid_file_name` if no name is free
+ */
+export async function saveText(folder: OutputFolder, fileName: string, text: string): Promise<RecordedFile> {
+  const { root } = folder;
+  try {
+    await assertInPlace(root);
+    return await withTemporaryFile(root, async (temporary) => {
+      await temporary.write(Buffer.from(text));
+      const digest = await temporary.finish(getSavedMode());
+      const name = await publishUnderFreeName(temporary.path, root, fileName, digest);
+      return { path: join(root, name), ...digest };
+    });
+  } catch (error) {
+    throw fileError(error, root);
+  }
 }

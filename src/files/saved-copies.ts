@@ -1,29 +1,36 @@
 /** Operations on saved audio: check it, read it, copy it under another name. */
+import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import { AudioError } from "../errors.ts";
 import {
-  computeSha256,
-  type FileDigest,
+  digestBytes,
   isInsideFolder,
+  isSameContent,
   matchesDigest,
   openRegular,
+  openRegularInside,
+  type RecordedFile,
   readBytes,
 } from "./file-content.ts";
 import { fileError } from "./file-error.ts";
 import { buildWrongFormatName } from "./file-name.ts";
-import { FileSink } from "./file-sink.ts";
 import { probeNameAvailability, tryNumberedNames } from "./free-names.ts";
 import { assertInPlace, type OutputFolder } from "./output-folder.ts";
-import { syncFolder } from "./publish.ts";
-import { publishReplacing } from "./replace.ts";
-import type { FileToReplace, SavedFile } from "./saved-file.ts";
-import { createTemporaryFile, removeIfPresent } from "./temporary-file.ts";
+import { type NameChoice, publishUnderFreeName } from "./replace.ts";
+import type { SavedFile } from "./save-audio.ts";
+import { withTemporaryFile } from "./temporary-file.ts";
+
+/** Whether a file exists with its recorded size. The content is verified only when the file is read. */
+export async function isThere({ path, sizeBytes }: RecordedFile, root: string): Promise<boolean> {
+  const stats = await lstat(path).catch(() => null);
+  return stats?.isFile() === true && stats.size === sizeBytes && (await isInsideFolder(path, root));
+}
 
 /**
  * Whether saved audio is unchanged: a regular file (not a link) inside the folder `root`, with the recorded size and
  * SHA-256.
  */
-export async function isIntact(file: FileDigest & Pick<SavedFile, "path">, root: string): Promise<boolean> {
+export async function isIntact(file: RecordedFile, root: string): Promise<boolean> {
   return (await isInsideFolder(file.path, root)) && (await matchesDigest(file.path, file));
 }
 
@@ -45,7 +52,7 @@ function goneOrChangedError(): AudioError {
  * @throws AudioError `too_large`; `not_found` if the file is missing or has changed
  */
 export async function readSaved(
-  file: Pick<SavedFile, "path" | "sizeBytes" | "sha256">,
+  file: RecordedFile,
   root: string,
   maxBytes: number,
   createGoneError: () => AudioError = goneOrChangedError,
@@ -57,21 +64,16 @@ export async function readSaved(
       { remedy: "Use the saved file at that path." },
     );
   }
-  const handle = (await isInsideFolder(file.path, root)) ? await openRegular(file.path) : null;
+  const handle = await openRegularInside(file.path, root);
   if (handle === null) throw createGoneError();
   try {
     if ((await handle.stat()).size !== file.sizeBytes) throw createGoneError();
     const bytes = await readBytes(handle, 0, file.sizeBytes);
-    if (computeSha256(bytes) !== file.sha256) throw createGoneError();
+    if (!isSameContent(digestBytes(bytes), file)) throw createGoneError();
     return bytes;
   } finally {
     await handle.close();
   }
-}
-
-interface NameChoice {
-  readonly fileToReplace: FileToReplace | null;
-  readonly mayBeNamed: (name: string) => Promise<boolean>;
 }
 
 /**
@@ -79,8 +81,6 @@ interface NameChoice {
  * same name and bytes exists, keeps that file. If another file has the name, adds a number to the name.
  *
  * @param newFileName with extension
- * @param fileToReplace the file that the copy replaces; `null` to replace none
- * @param mayBeNamed decides whether the copy may get a name, for example `name-2.mp3`
  * @throws AudioError `not_found` if the saved file is gone or was changed; `disk_full`; `output_not_writable`;
  *   `invalid_file_name` if no name is free
  */
@@ -88,38 +88,25 @@ export async function copyToName(
   existing: SavedFile,
   folder: OutputFolder,
   newFileName: string,
-  { fileToReplace, mayBeNamed }: NameChoice = { fileToReplace: null, mayBeNamed: async () => true },
+  choice: NameChoice = {},
 ): Promise<SavedFile> {
   const { root } = folder;
   const name = existing.matchesFormat ? newFileName : buildWrongFormatName(newFileName);
   const existingCopy =
-    fileToReplace === null ? await findExistingCopy(existing, folder, name, mayBeNamed) : null;
+    choice.fileToReplace == null ? await findExistingCopy(existing, folder, name, choice) : null;
   if (existingCopy !== null) return existingCopy;
   const source = await openRegular(existing.path);
   if (source === null) throw goneOrChangedError();
   try {
     await assertInPlace(root);
-    const temporary = await createTemporaryFile(root);
-    try {
-      const sink = new FileSink(temporary);
+    return await withTemporaryFile(root, async (temporary) => {
       for await (const chunk of source.createReadStream({ autoClose: false, start: 0 }))
-        await sink.write(chunk);
-      await temporary.handle.chmod((await source.stat()).mode & 0o777).catch(() => {});
-      const digest = await sink.finish();
-      if (digest.sha256 !== existing.sha256 || digest.sizeBytes !== existing.sizeBytes)
-        throw goneOrChangedError();
-      const published = await tryNumberedNames(
-        name,
-        async (tried) =>
-          (await mayBeNamed(tried)) &&
-          (await publishReplacing(temporary.path, root, tried, digest, fileToReplace)) !== "taken",
-      );
-      await syncFolder(root);
+        await temporary.write(chunk);
+      const digest = await temporary.finish((await source.stat()).mode & 0o777);
+      if (!isSameContent(digest, existing)) throw goneOrChangedError();
+      const published = await publishUnderFreeName(temporary.path, root, name, digest, choice);
       return { ...existing, path: join(root, published) };
-    } finally {
-      await temporary.handle.close();
-      await removeIfPresent(temporary.path);
-    }
+    });
   } catch (error) {
     throw fileError(error, root);
   } finally {
@@ -135,7 +122,7 @@ async function findExistingCopy(
   existing: SavedFile,
   folder: OutputFolder,
   base: string,
-  mayBeNamed: NameChoice["mayBeNamed"],
+  { mayBeNamed = async () => true }: NameChoice,
 ): Promise<SavedFile | null> {
   let sameFile: SavedFile | null = null;
   await tryNumberedNames(base, async (tried) => {

@@ -1,8 +1,12 @@
-/** Creates hidden temporary files for audio and pages. Removes the temporary files of killed processes. */
+/** Writes hidden temporary files, and removes those of killed processes. */
+import { createHash, type Hash } from "node:crypto";
 import { constants } from "node:fs";
 import { type FileHandle, lstat, open, readdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
+import type { ByteSink } from "../api/download.ts";
+import { MAGIC_BYTES } from "../contract/audio-format.ts";
 import { createProcessId, isProcessDead } from "../process-id.ts";
+import { type FileDigest, NO_FOLLOW } from "./file-content.ts";
 import { getSystemCode } from "./file-error.ts";
 import { retryWhileLocked } from "./retry-while-locked.ts";
 
@@ -33,27 +37,15 @@ export const toRemovalLockPath = (lockPath: string): string => `${lockPath}.remo
  */
 const STALE_AFTER_MS = 2 * 60 * 60 * 1000;
 
-/**
- * Flag that makes it an error to open a symbolic link; 0 on platforms without such a flag. Even on those platforms,
- * creating a new file is safe, because exclusive creation fails if a link has the name.
- */
-export const NO_FOLLOW: number = constants.O_NOFOLLOW ?? 0;
+/** Mode of a file that only its owner may read. */
+export const PRIVATE_MODE = 0o600;
 
-export interface TemporaryFile {
-  readonly path: string;
-  readonly handle: FileHandle;
-}
+/** Mode of saved files. The umask and the folder decide what other users of this machine may do with a file. */
+export const getSavedMode = (): number => 0o644 & ~process.umask();
 
 /** Returns an unguessable path for a temporary file. If this process dies, a later process removes the file. */
 export const buildTemporaryPath = (folder: string): string =>
   join(folder, `${TEMPORARY_PREFIX}${createProcessId()}${TEMPORARY_SUFFIX}`);
-
-/** Creates an empty file, 0600, under a new unguessable name. */
-export async function createTemporaryFile(folder: string): Promise<TemporaryFile> {
-  const path = buildTemporaryPath(folder);
-  const flags = constants.O_CREAT | constants.O_EXCL | constants.O_RDWR | NO_FOLLOW;
-  return { path, handle: await open(path, flags, 0o600) };
-}
 
 /** Removes a temporary file if it exists. Never throws, so that it cannot hide an earlier error. */
 export async function removeIfPresent(path: string): Promise<void> {
@@ -67,13 +59,82 @@ export async function removeIfPresent(path: string): Promise<void> {
 const NO_FLUSH = new Set(["ERR_ACCESS_DENIED", "ENOSYS", "ENOTSUP", "EOPNOTSUPP", "EINVAL"]);
 
 /**
- * Flushes a file to the disk. Ignores the error of a system that cannot flush, because paid audio must be kept even
- * there.
+ * A temporary file. Tracks the size, the SHA-256 and the first bytes of what was written since the last restart.
  */
-export async function flushToDisk(handle: FileHandle): Promise<void> {
-  await handle.sync().catch((error) => {
-    if (!NO_FLUSH.has(getSystemCode(error) ?? "")) throw error;
-  });
+export class TemporaryFile implements ByteSink {
+  readonly path: string;
+  readonly handle: FileHandle;
+  #hash: Hash = createHash("sha256");
+  #head: Uint8Array = new Uint8Array(0);
+  #sizeBytes = 0;
+
+  constructor(path: string, handle: FileHandle) {
+    this.path = path;
+    this.handle = handle;
+  }
+
+  get size(): number {
+    return this.#sizeBytes;
+  }
+
+  /** The first bytes, {@link MAGIC_BYTES} at most. */
+  get head(): Uint8Array {
+    return this.#head;
+  }
+
+  /** The caller may reuse the chunk once the promise resolves. */
+  async write(chunk: Uint8Array): Promise<void> {
+    // A file system may write fewer bytes than it is given.
+    for (let from = 0; from < chunk.byteLength; ) {
+      const { bytesWritten } = await this.handle.write(
+        chunk,
+        from,
+        chunk.byteLength - from,
+        this.#sizeBytes + from,
+      );
+      from += bytesWritten;
+    }
+    if (this.#head.byteLength < MAGIC_BYTES) {
+      this.#head = Buffer.concat([this.#head, chunk]).subarray(0, MAGIC_BYTES);
+    }
+    this.#hash.update(chunk);
+    this.#sizeBytes += chunk.byteLength;
+  }
+
+  async restart(): Promise<void> {
+    await this.handle.truncate(0);
+    this.#hash = createHash("sha256");
+    this.#head = new Uint8Array(0);
+    this.#sizeBytes = 0;
+  }
+
+  /**
+   * Sets the mode of the file, and flushes it to the disk; must be called once, at the end. Ignores that a file system
+   * has no permission bits or cannot flush, because paid audio must be kept even there.
+   */
+  async finish(mode: number): Promise<FileDigest> {
+    await this.handle.chmod(mode).catch(() => undefined);
+    await this.handle.sync().catch((error) => {
+      if (!NO_FLUSH.has(getSystemCode(error) ?? "")) throw error;
+    });
+    return { sizeBytes: this.#sizeBytes, sha256: this.#hash.digest("hex") };
+  }
+}
+
+/** Creates an empty file, 0600, under a new unguessable name. Closes and removes it after its use. */
+export async function withTemporaryFile<T>(
+  folder: string,
+  use: (file: TemporaryFile) => Promise<T>,
+): Promise<T> {
+  const path = buildTemporaryPath(folder);
+  const flags = constants.O_CREAT | constants.O_EXCL | constants.O_RDWR | NO_FOLLOW;
+  const handle = await open(path, flags, PRIVATE_MODE);
+  try {
+    return await use(new TemporaryFile(path, handle));
+  } finally {
+    await handle.close().catch(() => undefined);
+    await removeIfPresent(path);
+  }
 }
 
 /**

@@ -4,10 +4,9 @@ import { basename, dirname, resolve } from "node:path";
 import { AudioError } from "../errors.ts";
 import { openRegular } from "./file-content.ts";
 import { getSystemCode } from "./file-error.ts";
-import { FileSink } from "./file-sink.ts";
 import { publish, syncFolder } from "./publish.ts";
 import { retryWhileLocked } from "./retry-while-locked.ts";
-import { createTemporaryFile, removeIfPresent } from "./temporary-file.ts";
+import { PRIVATE_MODE, withTemporaryFile } from "./temporary-file.ts";
 
 const refusedError = (path: string, why: string): AudioError =>
   new AudioError("output_not_writable", `${path} ${why}; it stays as it is. Name another file.`);
@@ -50,21 +49,16 @@ export async function writeGeneratedPage(file: string, marker: string, text: str
   const folder = dirname(path);
   try {
     const before = await checkTarget(path, marker);
-    const temporary = await createTemporaryFile(folder);
-    try {
-      const sink = new FileSink(temporary);
-      await sink.write(Buffer.from(text));
-      const digest = await sink.finish();
+    await withTemporaryFile(folder, async (temporary) => {
+      await temporary.write(Buffer.from(text));
+      const digest = await temporary.finish(PRIVATE_MODE);
       if (before === "ours") await retryWhileLocked(() => rename(temporary.path, path));
       else if ((await publish(temporary.path, folder, basename(path), digest)) === "taken") {
         throw refusedError(path, "has just been made by somebody else");
       }
-      await syncFolder(folder);
-      return path;
-    } finally {
-      await temporary.handle.close();
-      await removeIfPresent(temporary.path);
-    }
+    });
+    await syncFolder(folder);
+    return path;
   } catch (error) {
     const code = getSystemCode(error);
     if (code === undefined || error instanceof AudioError) throw error;

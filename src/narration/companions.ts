@@ -6,7 +6,7 @@ import { estimateSeconds } from "../contract/estimate.ts";
 import { AudioError } from "../errors.ts";
 import { appendToStem } from "../files/file-name.ts";
 import type { OutputFolder } from "../files/output-folder.ts";
-import { saveText } from "../files/save-text.ts";
+import { saveText } from "../files/save-audio.ts";
 import type { FileRow } from "../ledger/schema.ts";
 import type { RequestDeps } from "../requests/deps.ts";
 import type { ViewedNarration } from "./narration-view.ts";

@@ -2,8 +2,13 @@
 import { basename, extname } from "node:path";
 import { FILE_EXTENSIONS } from "../contract/audio-format.ts";
 import { AudioError } from "../errors.ts";
-import { buildAutomaticName, slugifyFirstWords } from "../files/automatic-name.ts";
-import { appendToStem, buildNumberedName, buildRequestedName } from "../files/file-name.ts";
+import {
+  appendToStem,
+  buildAutomaticName,
+  buildNumberedName,
+  buildRequestedName,
+  slugifyFirstWords,
+} from "../files/file-name.ts";
 import { LAST_NUMBER, probeNameAvailability } from "../files/free-names.ts";
 import type { OutputFolder } from "../files/output-folder.ts";
 import type { NarrationRow } from "../ledger/schema.ts";

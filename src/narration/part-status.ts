@@ -1,7 +1,7 @@
 /** Says what a part of a narration has come to. It is read from the part's row and its request's, and stored nowhere. */
 import { DamagedPartError, PartsDifferError } from "../audio/part-errors.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
-import { AudioError, type ErrorCode, type Wording, wordFor } from "../errors.ts";
+import { AudioError, type ErrorCode, IN_CLIENT_SETTINGS, type Wording, wordFor } from "../errors.ts";
 import {
   type PartTask,
   parseProblem,
@@ -13,7 +13,6 @@ import { parseRequestError } from "../ledger/stored-error.ts";
 import { describeUnknownStatus } from "../requests/activity.ts";
 import { parseNote } from "../requests/note.ts";
 import { isRefunded, taskFailedError } from "../requests/task-failed-error.ts";
-import { IN_CLIENT_SETTINGS } from "../settings-location.ts";
 import type { PlannedFile } from "./planned-files.ts";
 
 export type PartStatus =

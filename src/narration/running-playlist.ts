@@ -9,7 +9,7 @@ import type { Clock } from "../clock.ts";
 import { appendToStem } from "../files/file-name.ts";
 import { buildPartsPath, type OutputFolder } from "../files/output-folder.ts";
 import { retryWhileLocked } from "../files/retry-while-locked.ts";
-import { saveText } from "../files/save-text.ts";
+import { saveText } from "../files/save-audio.ts";
 import { buildTemporaryPath, removeIfPresent } from "../files/temporary-file.ts";
 import type { NarrationRow } from "../ledger/schema.ts";
 import type { ProgressCount } from "../requests/call.ts";

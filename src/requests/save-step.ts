@@ -9,9 +9,8 @@ import { buildTaskPath } from "../contract/wire.ts";
 import { Deadline } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
 import { planReplacement } from "../files/replace.ts";
-import { saveAudio } from "../files/save-audio.ts";
+import { type SavedFile, saveAudio } from "../files/save-audio.ts";
 import { isIntact } from "../files/saved-copies.ts";
-import type { SavedFile } from "../files/saved-file.ts";
 import { removeIfPresent } from "../files/temporary-file.ts";
 import { deleteFiles } from "../ledger/narration-writes.ts";
 import {

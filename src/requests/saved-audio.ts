@@ -3,8 +3,8 @@ import { basename, dirname, join } from "node:path";
 import { z } from "zod";
 import { takeFirstCodePoints } from "../contract/unicode.ts";
 import { AudioError, type Wording } from "../errors.ts";
-import { buildAutomaticName } from "../files/automatic-name.ts";
 import {
+  buildAutomaticName,
   buildNumberedName,
   buildRequestedName,
   buildWrongFormatName,
@@ -13,9 +13,9 @@ import {
 import { LAST_NUMBER, probeNameAvailability } from "../files/free-names.ts";
 import { buildPartsPath } from "../files/output-folder.ts";
 import { findOtherSpellings, findUnicodeSpelling } from "../files/real-path.ts";
-import { planReplacement } from "../files/replace.ts";
-import { copyToName, isIntact } from "../files/saved-copies.ts";
-import { type FileToReplace, isThere, type SavedFile } from "../files/saved-file.ts";
+import { type FileToReplace, planReplacement } from "../files/replace.ts";
+import type { SavedFile } from "../files/save-audio.ts";
+import { copyToName, isIntact, isThere } from "../files/saved-copies.ts";
 import { forgetAudio } from "../ledger/narration-writes.ts";
 import { findFilesAt, findRequest, insertFile, listFiles, listSavedAt } from "../ledger/request-rows.ts";
 import type { FileRow, RequestRow } from "../ledger/schema.ts";

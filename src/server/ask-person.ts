@@ -1,7 +1,5 @@
 /** Asks the person a tool's question through the client, in the old and in the new version of the protocol. */
 import {
-  CLIENT_CAPABILITIES_META_KEY,
-  type ClientCapabilities,
   type InputRequiredResult,
   inputRequired,
   inputResponse,
@@ -9,37 +7,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import type { Question } from "../tools/tool.ts";
-import type { Client } from "./client.ts";
-
-const clientEnvelopeSchema = z.object({
-  [CLIENT_CAPABILITIES_META_KEY]: z.object({ elicitation: z.looseObject({}).optional() }),
-});
-
-/**
- * Whether the client can show a form. Clients with protocol version 2026-07-28 state their capabilities in each
- * request. Older clients state them only once, in the handshake.
- *
- * @param handshakeCapabilities the capabilities of the handshake, if there was one
- */
-function canAsk(context: ServerContext, handshakeCapabilities: ClientCapabilities | undefined): boolean {
-  const envelope = clientEnvelopeSchema.safeParse(context.mcpReq.envelope);
-  const elicitation = envelope.success
-    ? envelope.data[CLIENT_CAPABILITIES_META_KEY].elicitation
-    : handshakeCapabilities?.elicitation;
-  if (elicitation === undefined) return false;
-  // A client can show forms if it lists the mode `form`, or lists no mode at all.
-  return "form" in elicitation || Object.keys(elicitation).length === 0;
-}
-
-/**
- * The outcome of a question. With `ask`, the caller returns `result` to the client, which then asks the person. With
- * `answered`, `value` is the person's number. The outcome is `null` if the client cannot ask, or if the person gave no
- * valid number in time.
- */
-export type AskResult =
-  | { readonly kind: "ask"; readonly result: InputRequiredResult }
-  | { readonly kind: "answered"; readonly value: number }
-  | null;
+import { type Client, canShowForms } from "./client.ts";
 
 /** Builds the form. Clients with any protocol version get the same form. */
 function buildForm({ argument, message, title, minimum, maximum, suggested }: Question) {
@@ -71,25 +39,26 @@ async function askNow(question: Question, context: ServerContext, leftMs: number
  * Asks for a number once. Does not ask again if the person declines or gives no number.
  *
  * @param leftMs remaining time of the call's wait
+ * @returns the person's number; the result that makes the client ask the person; `null` if the client cannot ask, or if
+ *   the person gave no valid number in time
  */
 export async function askPerson(
   question: Question,
   context: ServerContext,
   client: Client,
   leftMs: number,
-): Promise<AskResult> {
+): Promise<number | InputRequiredResult | null> {
   const { argument, minimum, maximum } = question;
   let responses = context.mcpReq.inputResponses;
   if (inputResponse(responses, argument).kind === "missing") {
-    if (!canAsk(context, client.capabilities)) return null;
+    if (!canShowForms(client)) return null;
     if (client.isModern === true) {
       const ask = inputRequired.elicit(buildForm(question));
-      return { kind: "ask", result: inputRequired({ inputRequests: { [argument]: ask } }) };
+      return inputRequired({ inputRequests: { [argument]: ask } });
     }
     responses = { [argument]: await askNow(question, context, leftMs) };
   }
   const response = inputResponse(responses, argument);
   if (response.kind !== "elicit" || response.action !== "accept") return null;
-  const value = z.int().min(minimum).max(maximum).safeParse(response.content?.[argument]);
-  return value.success ? { kind: "answered", value: value.data } : null;
+  return z.int().min(minimum).max(maximum).safeParse(response.content?.[argument]).data ?? null;
 }

@@ -12,22 +12,10 @@ const NUMERIC_ID = /"(?:id|requestId|progressToken)"\s*:\s*(-?\d+(?:\.\d+)?(?:[e
  */
 let prefix: string | undefined;
 
-type Members = Record<string, unknown>;
-const isObject = (value: unknown): value is Members => typeof value === "object" && value !== null;
+const ID_NAMES: ReadonlySet<string> = new Set(["id", "requestId", "progressToken"]);
 
-/** Copies the ids of `exact` into the places of a message that hold ids. Other members, such as arguments, stay. */
-function withIdsOf(message: Members, exact: Members): Members {
-  const copied = { ...message };
-  if ("id" in exact) copied["id"] = exact["id"];
-  const [params, exactParams] = [message["params"], exact["params"]];
-  if (!isObject(params) || !isObject(exactParams)) return copied;
-  const copiedParams = { ...params };
-  if ("requestId" in exactParams) copiedParams["requestId"] = exactParams["requestId"];
-  const [meta, exactMeta] = [params["_meta"], exactParams["_meta"]];
-  if (isObject(meta) && isObject(exactMeta) && "progressToken" in exactMeta)
-    copiedParams["_meta"] = { ...meta, progressToken: exactMeta["progressToken"] };
-  return { ...copied, params: copiedParams };
-}
+const losesDigits = (source: string): boolean =>
+  Number.isInteger(Number(source)) && String(Number(source)) !== source;
 
 /**
  * Parses a message. An integer that stands for an id and would lose its digits becomes a text, which
@@ -36,17 +24,15 @@ function withIdsOf(message: Members, exact: Members): Members {
  * @throws SyntaxError if the line is not JSON
  */
 export function parseWithExactIds(line: string): unknown {
-  const value: unknown = JSON.parse(line);
-  const losesDigits = (source: string): boolean =>
-    Number.isInteger(Number(source)) && String(Number(source)) !== source;
-  if (![...line.matchAll(NUMERIC_ID)].some(([, source = ""]) => losesDigits(source))) return value;
+  if (![...line.matchAll(NUMERIC_ID)].some(([, source = ""]) => losesDigits(source))) return JSON.parse(line);
   prefix ??= `number-${crypto.randomUUID()}:`;
-  const keep = (_key: string, member: unknown, context?: { readonly source?: string }): unknown => {
-    const source = context?.source ?? "";
-    return typeof member === "number" && losesDigits(source) ? `${prefix}${source}` : member;
-  };
-  const exact: unknown = JSON.parse(line, keep);
-  return isObject(value) && isObject(exact) && !Array.isArray(value) ? withIdsOf(value, exact) : value;
+  const keep = (
+    name: string,
+    member: unknown,
+    { source = "" }: { readonly source?: string } = {},
+  ): unknown =>
+    typeof member === "number" && ID_NAMES.has(name) && losesDigits(source) ? `${prefix}${source}` : member;
+  return JSON.parse(line, keep);
 }
 
 /** Puts the digits of ids back into a line of JSON. */

@@ -3,6 +3,8 @@
  * (docs/reference.md, Malformed requests).
  */
 import { ProtocolErrorCode } from "@modelcontextprotocol/server";
+import { z } from "zod";
+import { parseJson } from "../parse-json.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -74,31 +76,14 @@ export const NOT_JSON: InvalidMessageReply = {
  */
 const MAX_LEVELS = 100;
 
-/**
- * Finds the end of the string whose opening quotation mark is at `from`.
- *
- * @param line valid JSON
- */
-function endOfString(line: string, from: number): number {
-  for (let end = line.indexOf('"', from + 1); end !== -1; end = line.indexOf('"', end + 1)) {
-    let backslashes = 0;
-    while (line.charAt(end - 1 - backslashes) === "\\") backslashes += 1;
-    if (backslashes % 2 === 0) return end;
-  }
-  return line.length;
-}
+const isContainer = (value: unknown): value is object => typeof value === "object" && value !== null;
 
-/** Whether a line of valid JSON nests lists and objects at more than {@link MAX_LEVELS} levels. */
-export function isNestedTooDeeply(line: string): boolean {
-  let levels = 0;
-  for (let index = 0; index < line.length; index += 1) {
-    const character = line.charAt(index);
-    if (character === '"') index = endOfString(line, index);
-    else if (character === "[" || character === "{") levels += 1;
-    else if (character === "]" || character === "}") levels -= 1;
-    if (levels > MAX_LEVELS) return true;
-  }
-  return false;
+/** Whether a message nests lists and objects at more than {@link MAX_LEVELS} levels. */
+export function isNestedTooDeeply(message: unknown): boolean {
+  let level = [message].filter(isContainer);
+  for (let depth = 0; depth < MAX_LEVELS && level.length > 0; depth += 1)
+    level = level.flatMap((each) => Object.values(each).filter(isContainer));
+  return level.length > 0;
 }
 
 /** Builds the refusal of a message for which {@link isNestedTooDeeply} is true. */
@@ -180,14 +165,20 @@ const KIND_NAMES: Readonly<Record<string, string>> = {
   string: "a string",
 };
 
-function describeIssue(issue: unknown): string | null {
-  if (!isObject(issue) || !Array.isArray(issue["path"])) return null;
-  const path = issue["path"].join(".");
-  const words = String(issue["message"]).slice(0, 200);
-  if (!path.startsWith("params")) return null;
-  if (words.endsWith("received undefined")) return `${path} is required`;
-  const kind = KIND_NAMES[String(issue["expected"])];
-  return kind === undefined ? `${path}: ${words}` : `${path} must be ${kind}`;
+/** The issues of the protocol's schema, as the SDK dumps them. */
+const dumpSchema = z.array(
+  z.object({
+    path: z.array(z.union([z.string(), z.number()])),
+    message: z.string(),
+    expected: z.string().optional().catch(undefined),
+  }),
+);
+
+function describeParamsIssue({ path, message, expected = "" }: z.infer<typeof dumpSchema>[number]): string {
+  const field = path.join(".");
+  if (message.endsWith("received undefined")) return `${field} is required`;
+  const kind = KIND_NAMES[expected];
+  return kind === undefined ? `${field}: ${message.slice(0, 200)}` : `${field} must be ${kind}`;
 }
 
 /**
@@ -197,19 +188,13 @@ function describeIssue(issue: unknown): string | null {
  * @returns `null` for any other error
  */
 export function rewriteZodError(error: { readonly code: number; readonly message: string }) {
-  const [, head = "", dump = ""] =
+  const [, head = "Invalid request: ", dump = null] =
     /^(Invalid \S+ request: )?(\[\s*\{[\s\S]*\}\s*\])$/.exec(error.message) ?? [];
-  if (dump === "") return null;
-  try {
-    const issues: unknown = JSON.parse(dump);
-    const [issue = null] = Array.isArray(issues) ? issues.map(describeIssue) : [];
-    if (issue === null) return null;
-    return {
-      ...error,
-      code: ProtocolErrorCode.InvalidParams,
-      message: `${head || "Invalid request: "}${issue}.`,
-    };
-  } catch {
-    return null;
-  }
+  const [issue] = parseJson(dumpSchema, dump) ?? [];
+  if (issue?.path[0] !== "params") return null;
+  return {
+    ...error,
+    code: ProtocolErrorCode.InvalidParams,
+    message: `${head}${describeParamsIssue(issue)}.`,
+  };
 }

@@ -141,7 +141,7 @@ export class LenientStdioTransport implements Transport {
       this.#refuse(NOT_JSON);
       return;
     }
-    if (isNestedTooDeeply(line)) {
+    if (isNestedTooDeeply(value)) {
       this.#refuse(buildTooDeepReply(value));
       return;
     }

@@ -2,13 +2,12 @@
  * Registers all MCP handlers. Loads tools and resources only on demand, so that the handshake does not wait for
  * them.
  */
-import { Server, type ServerOptions } from "@modelcontextprotocol/server";
+import { Server, type ServerContext, type ServerOptions } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import manifest from "../../package.json" with { type: "json" };
 import registryEntry from "../../server.json" with { type: "json" };
 import { VERSION } from "../version.ts";
-import type { Client } from "./client.ts";
-import { ClientTimeout } from "./client-timeout.ts";
+import { type Client, ClientTimeout, readStatedClient } from "./client.ts";
 import { MCP_TASK_METHODS, SKILLS_EXTENSION, SKILLS_METHODS, TASKS_EXTENSION } from "./extensions.ts";
 import type { McpTasks } from "./mcp-tasks/mcp-tasks.ts";
 import type { ServerDeps } from "./run-tool.ts";
@@ -72,21 +71,34 @@ export function createMcpServer(deps: ServerDeps, era: "legacy" | "modern"): Ser
     mcpTasks ??= import("./mcp-tasks/mcp-tasks.ts").then((module) => new module.McpTasks(deps));
     return mcpTasks;
   };
-  const client = (): Client => ({
-    timeout,
-    name: server.getClientVersion()?.name,
-    capabilities: server.getClientCapabilities(),
-    isModern,
-    ...(isModern && { startMcpTask: async (...call) => (await loadMcpTasks()).start(...call) }),
-  });
+  const clientOf = (context: ServerContext): Client =>
+    isModern
+      ? {
+          ...readStatedClient(context),
+          timeout,
+          isModern,
+          startMcpTask: async (...call) => (await loadMcpTasks()).start(...call),
+        }
+      : {
+          name: server.getClientVersion()?.name,
+          capabilities: server.getClientCapabilities(),
+          timeout,
+        };
   server.setRequestHandler("tools/call", async (request, context) => {
     const { callTool } = await import("./run-tool.ts");
-    return await callTool(request.params, deps, context, client());
+    return await callTool(request.params, deps, context, clientOf(context));
   });
   for (const method of isModern ? MCP_TASK_METHODS : []) {
     server.setRequestHandler(method, ANY_PARAMS, async (params, context) => {
       const { answerMcpTaskRequest } = await import("./mcp-tasks/answer-mcp-task-request.ts");
-      return await answerMcpTaskRequest(method, params, await loadMcpTasks(), deps, context, client());
+      return await answerMcpTaskRequest(
+        method,
+        params,
+        await loadMcpTasks(),
+        deps,
+        context,
+        clientOf(context),
+      );
     });
   }
   for (const method of SKILLS_METHODS) {

@@ -2,7 +2,7 @@
  * Reads the bytes at an address. The address of a task's audio names a piece. The address of a narration's file,
  * captions or chapters names a piece or the whole file.
  */
-import { ProtocolError, ProtocolErrorCode, type ReadResourceResult } from "@modelcontextprotocol/server";
+import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import { AudioError } from "../errors.ts";
 import { MAX_PIECE_BYTES, type Piece } from "../files/read-piece.ts";
 import { findBeside } from "../narration/narration-files.ts";
@@ -93,17 +93,14 @@ async function readPartCaptions(
  * @returns `null` for any other address
  * @throws ProtocolError -32602 for invalid numbers; AudioError `not_found`, `too_large`
  */
-export async function readPieceAt(uri: string, deps: ServerDeps): Promise<ReadResourceResult | null> {
+export async function readPieceAt(uri: string, deps: ServerDeps): Promise<AudioBytes | null> {
   const [, taskId, query] = TASK_PIECE.exec(uri) ?? [];
-  const ofNarration = NARRATION_FILE.exec(uri);
-  const ofPart = PART_CAPTIONS.exec(uri);
-  let fileBytes: AudioBytes;
   if (taskId !== undefined && query !== undefined) {
     const piece = parsePiece(query, uri);
-    fileBytes = await (await deps.toolDeps.requests()).readTaskPiece(decodePercent(taskId), piece);
-  } else if (ofNarration !== null) fileBytes = await readNarrationFile(uri, ofNarration, deps);
-  else if (ofPart !== null) fileBytes = await readPartCaptions(uri, ofPart, deps);
-  else return null;
-  const { bytes, mimeType } = fileBytes;
-  return { contents: [{ uri, mimeType, blob: Buffer.from(bytes).toString("base64") }] };
+    return await (await deps.toolDeps.requests()).readTaskPiece(decodePercent(taskId), piece);
+  }
+  const ofNarration = NARRATION_FILE.exec(uri);
+  if (ofNarration !== null) return await readNarrationFile(uri, ofNarration, deps);
+  const ofPart = PART_CAPTIONS.exec(uri);
+  return ofPart === null ? null : await readPartCaptions(uri, ofPart, deps);
 }

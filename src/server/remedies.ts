@@ -1,9 +1,13 @@
 /** Says what to do about an error: one table of codes, with words for an assistant and for a person at a shell. */
-import { type AudioError, type ErrorCode, type Reader, wordFor } from "../errors.ts";
-import { IN_CLIENT_SETTINGS } from "../settings-location.ts";
+import { type AudioError, type ErrorCode, IN_CLIENT_SETTINGS, type Reader, wordFor } from "../errors.ts";
 
 const REPEAT_CALL = "Repeat the same call: it does not pay twice.";
 const REPEAT_COMMAND = "Run the same command again later: it does not pay twice.";
+const REPEAT = { assistant: REPEAT_CALL, terminal: REPEAT_COMMAND };
+const TRY_LATER = {
+  assistant: REPEAT_CALL,
+  terminal: "The service itself is not available: try again later.",
+};
 
 /** The default remedy for each error code, for each reader. An error may have a more specific remedy. */
 export const REMEDIES: Readonly<Record<ErrorCode, Readonly<Record<Reader, string>>>> = {
@@ -45,16 +49,10 @@ export const REMEDIES: Readonly<Record<ErrorCode, Readonly<Record<Reader, string
       "Nothing was charged. Split the text at a sentence end into several calls, or use shorter URLs.",
     terminal: "Nothing was charged. Use narrate, which cuts a text into parts.",
   },
-  rate_limit: { assistant: REPEAT_CALL, terminal: REPEAT_COMMAND },
-  concurrency_limit: { assistant: REPEAT_CALL, terminal: REPEAT_COMMAND },
-  api_unavailable: {
-    assistant: REPEAT_CALL,
-    terminal: "The service itself is not available: try again later.",
-  },
-  temporarily_unavailable: {
-    assistant: REPEAT_CALL,
-    terminal: "The service itself is not available: try again later.",
-  },
+  rate_limit: REPEAT,
+  concurrency_limit: REPEAT,
+  api_unavailable: TRY_LATER,
+  temporarily_unavailable: TRY_LATER,
   configuration_error: {
     assistant: `Ask the user to correct what is named above ${IN_CLIENT_SETTINGS}, and to restart the server. The key belongs there and must not be pasted into the chat. list_voices works meanwhile.`,
     terminal: "Correct what is named above. Without an account, say and narrate take --sandbox.",

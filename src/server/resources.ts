@@ -113,11 +113,10 @@ async function readPlayer(): Promise<ReadResourceResult> {
 }
 
 async function readSaved(uri: string, deps: ServerDeps): Promise<ReadResourceResult> {
-  const piece = await readPieceAt(uri, deps);
-  if (piece !== null) return piece;
   const [, narrationId, heardNumber] = NARRATION_URI.exec(uri) ?? [];
   if (narrationId !== undefined) return await readParts(uri, narrationId, heardNumber, deps);
-  const { bytes, mimeType } = await (await deps.toolDeps.requests()).readResource(uri);
+  const { bytes, mimeType } =
+    (await readPieceAt(uri, deps)) ?? (await (await deps.toolDeps.requests()).readResource(uri));
   return { contents: [{ uri, mimeType, blob: Buffer.from(bytes).toString("base64") }] };
 }
 

@@ -6,7 +6,6 @@ import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
 import {
   type CallToolResult,
-  CLIENT_INFO_META_KEY,
   type ContentBlock,
   type InputRequiredResult,
   ProtocolError,
@@ -25,6 +24,7 @@ import { type Redact, secretRefusedError } from "../redaction.ts";
 import type { Requests } from "../requests/requests.ts";
 import { findTool, TOOLS } from "../tools/catalog.ts";
 import {
+  type CallWork,
   listPublishedArguments,
   type Tool,
   type ToolCall,
@@ -33,11 +33,9 @@ import {
 } from "../tools/tool.ts";
 import { askPerson } from "./ask-person.ts";
 import { computeMaxCallSeconds, parseWaitSeconds, runWithCallTimeout } from "./call-deadline.ts";
-import type { Client } from "./client.ts";
-import { type Answer, type CallRunner, deriveWorkOfError } from "./client.ts";
+import { type Answer, type CallRunner, type Client, declaresMcpTasks } from "./client.ts";
 import { type ClientTraits, findClientTraits, withoutAddedArguments } from "./client-quirks.ts";
 import { renderErrorResult, toAudioError } from "./error-result.ts";
-import { declaresMcpTasks } from "./mcp-tasks/tasks-capability.ts";
 import { createProgressSender } from "./progress.ts";
 
 export interface ServerDeps {
@@ -143,17 +141,6 @@ function logFailure(tool: Tool, error: AudioError, log: Log): void {
   } else log.debug(`cause of ${error.code}: ${describeCause(error.cause)}`);
 }
 
-const clientEnvelopeSchema = z.object({ [CLIENT_INFO_META_KEY]: z.object({ name: z.string() }) });
-
-/**
- * Returns the client's name. Clients with protocol version 2026-07-28 state their name in each request. Older clients
- * state it only once, in the handshake.
- */
-function getClientName(context: ServerContext, handshakeName: string | undefined): string | undefined {
-  const envelope = clientEnvelopeSchema.safeParse(context.mcpReq.envelope);
-  return envelope.success ? envelope.data[CLIENT_INFO_META_KEY].name : handshakeName;
-}
-
 /** Shortens the default wait for a client that has given up a call before. */
 const capDefaultWait = ({ toolDeps }: ServerDeps, { timeout }: Client): ToolDeps =>
   timeout === undefined
@@ -173,6 +160,13 @@ function recordGiveUp({ timeout }: Client, signal: AbortSignal): void {
   );
 }
 
+/** What an error says about the work of its call. */
+function deriveWorkOfError({ code, httpStatus, taskId }: AudioError): CallWork {
+  // These codes mean that the ledger is away or that this process is stopping.
+  if (code === "store_unavailable" || code === "timeout") return "goes_on";
+  return httpStatus === undefined && taskId === undefined ? "none" : "ended";
+}
+
 /** Renders an error of a call, and logs it unless the client has cancelled the call. */
 function answerError(
   thrown: unknown,
@@ -189,14 +183,9 @@ function answerError(
 /**
  * Creates what makes the calls of a tool for a client. A call that is answered as an MCP task is made like a plain call.
  */
-export function createCallRunner(
-  tool: Tool,
-  deps: ServerDeps,
-  context: ServerContext,
-  client: Client = {},
-): CallRunner {
+export function createCallRunner(tool: Tool, deps: ServerDeps, client: Client): CallRunner {
   const toolDeps = capDefaultWait(deps, client);
-  const traits = findClientTraits(deps.resourceLinks, getClientName(context, client.name));
+  const traits = findClientTraits(deps.resourceLinks, client.name);
   return {
     cancel: async (handle) => (await tool.cancel?.(handle, deps.toolDeps)) ?? null,
     run: async (args, call) => {
@@ -233,7 +222,7 @@ export async function runTool(
   const { defaultWaitSeconds } = capDefaultWait(deps, client);
   const send = createProgressSender(context, deps.log);
   const onProgress: ToolCall["onProgress"] = (message, ...rest) => send(deps.redact(message), ...rest);
-  const runner = createCallRunner(tool, deps, context, client);
+  const runner = createCallRunner(tool, deps, client);
   recordGiveUp(client, signal);
   try {
     if (deps.containsSecret(JSON.stringify(args))) throw secretRefusedError("One of the arguments");
@@ -244,7 +233,7 @@ export async function runTool(
     const endsSteadyMs = systemClock.steadyMs() + parseWaitSeconds(parsedArgs, defaultWaitSeconds) * 1000;
     const maxSeconds = computeMaxCallSeconds(parsedArgs, defaultWaitSeconds);
     const answerWith = async (toolArgs: Readonly<Record<string, unknown>>): Promise<Answer> => {
-      const { startMcpTask } = declaresMcpTasks(context) ? client : {};
+      const { startMcpTask } = declaresMcpTasks(client) ? client : {};
       const pinnedArgs = startMcpTask && tool.pinArguments?.(toolArgs, deps.toolDeps);
       if (startMcpTask && pinnedArgs) {
         return await startMcpTask(tool.name, pinnedArgs, runner, signal);
@@ -257,10 +246,10 @@ export async function runTool(
     let answer = await answerWith(args);
     const { question } = answer;
     const leftMs = endsSteadyMs - systemClock.steadyMs();
-    const elicitation = question === undefined ? null : await askPerson(question, context, client, leftMs);
-    if (elicitation?.kind === "ask") return elicitation.result;
-    if (elicitation?.kind === "answered" && question !== undefined) {
-      answer = await answerWith({ ...args, [question.argument]: elicitation.value });
+    if (question !== undefined) {
+      const asked = await askPerson(question, context, client, leftMs);
+      if (typeof asked === "object" && asked !== null) return asked;
+      if (asked !== null) answer = await answerWith({ ...args, [question.argument]: asked });
     }
     return withDueNote(answer.result, tool, deps);
   } catch (thrown) {

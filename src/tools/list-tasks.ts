@@ -2,17 +2,15 @@
 
 import { z } from "zod";
 import { RUNNING_STATUSES } from "../contract/audio-task.ts";
-import { boundedIntegerSchema, formatThousands, roundToMilliseconds } from "../contract/numbers.ts";
+import { boundedIntegerSchema, formatThousands } from "../contract/numbers.ts";
 import type { Spending } from "../ledger/bills.ts";
 import type { ListedNarration } from "../narration/listed-narrations.ts";
-import type { ListedRequest, RequestListQuery } from "../requests/list-requests.ts";
+import type { RequestListQuery } from "../requests/list-requests.ts";
 import type { ListedStatus } from "../requests/listed-status.ts";
 import { createSearches, MAX_NARRATIONS_SEARCHED } from "../search-words.ts";
-import { formatIsoWithOffset, formatLocalDateTime } from "./local-time.ts";
-import { buildNarrationRow, listCredits, renderNarrationLine } from "./narration-row.ts";
+import { buildNarrationEntry, buildRequestEntry, renderListEntry } from "./list-entry.ts";
 import { optional, stringSchema } from "./shared-fields.ts";
-import { omitNullish } from "./task-output.ts";
-import { chooseNextWait, defineTool, type ToolDeps, USUAL_WAIT_SECONDS } from "./tool.ts";
+import { chooseNextWait, defineTool, type ToolDeps } from "./tool.ts";
 
 const DEFAULT_LIMIT = 20;
 
@@ -33,104 +31,6 @@ const output = z.strictObject({
   tasks: rows,
   count: z.int(),
 });
-
-const NOTHING_TO_DO = "None; it is saved.";
-
-function describeRequestNextStep(task: ListedRequest, waitSeconds: number): string {
-  const { taskId, handle } = task;
-  if (task.isGone) {
-    return `The service did not know it any more. get_task with task_id ${taskId} asks once more, free; only another take would make it again, for credits.`;
-  }
-  if (task.audioPath === null && task.wrongFormatPath !== null) {
-    return `Its bytes are no audio; they are kept as ${task.wrongFormatPath}. download_audio with task_id ${taskId} looks whether the service has other ones by now (free).`;
-  }
-  if (task.isTooLarge && task.audioPath === null) {
-    return `Its audio is larger than this server takes, and stays at the service. download_audio with task_id ${taskId} says how to fetch it (free).`;
-  }
-  if (task.isOtherKey && task.audioPath === null && task.status !== "failed") {
-    return describeNextStepOfOtherKey(task, waitSeconds);
-  }
-  if (task.activity !== null) {
-    return `Not accepted yet. ${task.activity} get_task with task_id ${handle} and wait_seconds ${waitSeconds} waits for the file.`;
-  }
-  switch (task.status) {
-    case "waiting":
-      if (task.refusal !== null) {
-        return `Refused (${task.refusal.code}): ${task.refusal.message} Nothing was charged. When that is fixed, repeat the same generate_audio call.`;
-      }
-      return "Never sent; nothing is working on it. Repeat the same generate_audio call.";
-    case "unresolved":
-      return `Sent, not known to be accepted. download_audio with task_id ${handle} sends the very same request again under its key and saves the audio; it never pays twice.`;
-    case "queued":
-    case "processing":
-      return `get_task with task_id ${taskId} and wait_seconds ${waitSeconds}.`;
-    case "succeeded":
-      return task.audioPath === null ? `download_audio with task_id ${taskId} (free).` : NOTHING_TO_DO;
-    case "failed":
-      if (task.isTextRefused)
-        return "Refunded. The same text would be refused again; generate_audio with other words is a new task.";
-      return task.credits === 0
-        ? "Refunded. Repeat the same generate_audio call to try again."
-        : "It failed, and may have been charged all the same. The same generate_audio call makes a fresh, paid attempt: ask the user first.";
-  }
-}
-
-/**
- * Returns the next step for a request of another API key. If the task id is known, suggests a call with the task id.
- * Such a call is free, whichever account owns the task.
- */
-function describeNextStepOfOtherKey({ status, taskId }: ListedRequest, waitSeconds: number): string {
-  switch (status) {
-    case "waiting":
-      return "Asked for under an earlier API key, not sent yet. The same generate_audio call makes it with this one.";
-    case "unresolved":
-      return "Sent under an earlier API key, answer unseen. The same generate_audio call fetches it, free, if both keys are of one account; else it makes a new task and may cost credits: ask the user first.";
-    case "succeeded":
-      return `Sent under an earlier API key. download_audio with task_id ${taskId} fetches it with this one (free).`;
-    default:
-      return `Sent under an earlier API key. get_task with task_id ${taskId} and wait_seconds ${waitSeconds} fetches it with this one (free).`;
-  }
-}
-
-/**
- * Builds the row of a task for `list_tasks` and the `tasks` command; omits empty fields.
- *
- * @param waitSeconds the wait that the next step names
- */
-export const buildTaskRow = (task: ListedRequest, waitSeconds = USUAL_WAIT_SECONDS) => ({
-  task_id: task.taskId ?? task.handle,
-  status: task.status,
-  prompt_excerpt: task.promptExcerpt ?? "",
-  ...omitNullish({ voice: task.voice, take: task.take }),
-  created_at: formatIsoWithOffset(task.createdAtMs),
-  ...omitNullish({
-    credits: task.credits,
-    held_credits: task.heldCredits === 0 ? null : task.heldCredits,
-    audio_seconds: task.audioSeconds === null ? null : roundToMilliseconds(task.audioSeconds),
-    audio_path: task.audioPath,
-    missing_path: task.missingPath,
-    replaced_by: task.replacedBy,
-  }),
-  next_step: describeRequestNextStep(task, waitSeconds),
-});
-
-/** Renders the whole row as text, for clients that show only the text. */
-function renderLine(task: ListedRequest, waitSeconds: number): string {
-  const row = buildTaskRow(task, waitSeconds);
-  const facts = [
-    row.status,
-    formatLocalDateTime(task.createdAtMs),
-    ...listCredits(row),
-    ...(row.audio_seconds === undefined ? [] : [`${row.audio_seconds} s`]),
-    ...(row.voice === undefined ? [] : [`voice: ${row.voice}`]),
-    ...(row.take === undefined || row.take === 1 ? [] : [`take ${row.take}`]),
-  ];
-  const replaced = row.replaced_by === undefined ? "" : ` (file replaced by that of ${row.replaced_by})`;
-  const gone = row.missing_path === undefined ? replaced : ` (file gone: ${row.missing_path})`;
-  const file = row.audio_path === undefined ? gone : ` ${row.audio_path}`;
-  const next = row.next_step === NOTHING_TO_DO ? "" : ` Next: ${row.next_step}`;
-  return `${row.task_id}: ${facts.join(", ")}. ${JSON.stringify(row.prompt_excerpt)}${file}${next}`;
-}
 
 /** Describes the spending in words and in figures. What running tasks hold comes back in part, so it is told apart. */
 function buildSpendingReport({ today, last7Days, last30Days, held, budget }: Spending) {
@@ -203,21 +103,10 @@ async function listEntries(
   const listed = await (await deps.narrations()).list(search, maxNarrations);
   const narrations = listed.filter(({ status }) => filter === null || filter[1].includes(status));
   return [
-    ...tasks.map((task) => ({
-      atMs: task.createdAtMs,
-      row: buildTaskRow(task, waitSeconds),
-      line: renderLine(task, waitSeconds),
-      // All takes of one input have the same hash.
-      inputHash: [task.taskId, task.inputHash] as const,
-    })),
-    ...narrations.map((narration) => ({
-      atMs: narration.narration.created_at_ms,
-      row: buildNarrationRow(narration),
-      line: renderNarrationLine(narration),
-      inputHash: [null, null] as const,
-    })),
+    ...tasks.map((task) => buildRequestEntry(task, waitSeconds)),
+    ...narrations.map(buildNarrationEntry),
   ]
-    .sort((a, b) => b.atMs - a.atMs)
+    .sort((a, b) => b.createdAtMs - a.createdAtMs)
     .slice(0, limit);
 }
 
@@ -250,8 +139,9 @@ export const listTasksTool = defineTool({
       strictness = index;
       if (entries.length > 0) break;
     }
-    const hashes = entries.flatMap(({ inputHash: [id, hash] }) =>
-      id === null || hash === null ? [] : [[id, hash] as const],
+    // All takes of one input have the same hash.
+    const hashes = entries.flatMap(({ task }) =>
+      task?.taskId == null || task.inputHash === null ? [] : [[task.taskId, task.inputHash] as const],
     );
     const spending = buildSpendingReport(await (await deps.requests()).sumSpending());
     const isPartial = entries.length > 0 && strictness === searches.length - 1 && searches.length > 1;
@@ -265,7 +155,7 @@ export const listTasksTool = defineTool({
         tasks: entries.map(({ row }) => row),
         count: entries.length,
       },
-      text: [message, ...entries.map((entry) => entry.line)].join("\n"),
+      text: [message, ...entries.map(renderListEntry)].join("\n"),
       meta: { requests: Object.fromEntries(hashes) },
     };
   },

@@ -1,6 +1,6 @@
 /** The tool `list_voices`: voices and their samples. Needs no service and no configuration. */
 import { z } from "zod";
-import { findNearestVoices } from "../contract/nearest-voices.ts";
+import { findNearestVoices } from "../contract/nearest-names.ts";
 import { takeFirstCodePoints } from "../contract/unicode.ts";
 import { findLanguage } from "../contract/value-names.ts";
 import {

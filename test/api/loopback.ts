@@ -93,7 +93,7 @@ export function silentServer(scheme = "http"): Promise<Loopback> {
 
 /** Creates a service client. `closeAll` closes it. */
 export function clientOf(url: string, options: Partial<ServiceOptions> = {}): ServiceClient {
-  const address = { baseUrl: url, apiKey: API_KEY, isLoopback: true };
+  const address = { baseUrl: url, apiKey: API_KEY };
   const service = createServiceClient(address, options);
   running.push(() => service.close());
   return service;

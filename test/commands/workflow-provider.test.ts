@@ -1,12 +1,16 @@
 /** Concurrent first uses of the workflow. */
+import { tmpdir } from "node:os";
 import { expect, it } from "vitest";
 import type { composeWorkflow, Workflow } from "../../src/commands/compose.ts";
 import { WorkflowProvider } from "../../src/commands/workflow-provider.ts";
-import { readConfig } from "../../src/config/config.ts";
-import { createLog } from "../../src/log.ts";
 import { UNUSED_REQUESTS } from "../support/unused-requests.ts";
 
-const config = readConfig({ AUDIO_BASE_URL: "http://127.0.0.1:9", AUDIO_API_KEY: "k" }, "linux", "/home/x");
+const ENV = {
+  AUDIO_BASE_URL: "http://127.0.0.1:9",
+  AUDIO_API_KEY: "k",
+  AUDIO_OUTPUT_DIR: tmpdir(),
+  AUDIO_STATE_DIR: tmpdir(),
+};
 
 /** Returns a stand-in for a workflow. The tests check only its identity and that it is closed. */
 function workflow(onClose: () => void): Workflow {
@@ -24,11 +28,8 @@ function workflow(onClose: () => void): Workflow {
   };
 }
 
-function createProvider(compose: typeof composeWorkflow): WorkflowProvider {
-  const provider = new WorkflowProvider(config, false, compose);
-  provider.log = createLog("silent", (text) => text);
-  return provider;
-}
+const createProvider = (compose: typeof composeWorkflow): WorkflowProvider =>
+  new WorkflowProvider(ENV, false, () => undefined, compose);
 
 it("calls that get the same failed start share one new start", async () => {
   let starts = 0;

@@ -1,7 +1,7 @@
 /** Suggestions of voices for a name that is not a voice, and estimates of credits. */
 import { describe, expect, it } from "vitest";
 import { estimateCredits } from "../../src/contract/estimate.ts";
-import { findNearestVoices } from "../../src/contract/nearest-voices.ts";
+import { findNearestVoices } from "../../src/contract/nearest-names.ts";
 
 describe("the nearest voice", () => {
   it.each([

@@ -2,8 +2,7 @@
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { configurationError } from "../../src/commands/configuration-error.ts";
-import { readConfig } from "../../src/config/config.ts";
+import { configurationError, readConfig } from "../../src/config/config.ts";
 import { VOICE_IDS } from "../../src/contract/voices.ts";
 import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
 import { closeAfterEach, openFaultSetup } from "./fault-setup.ts";

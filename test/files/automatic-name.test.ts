@@ -3,8 +3,7 @@ import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { OUTPUT_FORMATS } from "../../src/contract/audio-format.ts";
-import { buildAutomaticName } from "../../src/files/automatic-name.ts";
-import { assertFileName } from "../../src/files/file-name.ts";
+import { assertFileName, buildAutomaticName } from "../../src/files/file-name.ts";
 
 const hash = (id: string): string => createHash("sha256").update(id).digest("hex").slice(0, 8);
 

@@ -9,8 +9,8 @@ import { afterEach, describe, expect, it } from "vitest";
 import { buildPreviousName, MAX_FILE_NAME_CODE_POINTS } from "../../src/files/file-name.ts";
 import type { OutputFolder } from "../../src/files/output-folder.ts";
 import type { LinkMaker } from "../../src/files/publish.ts";
-import { saveAudio } from "../../src/files/save-audio.ts";
-import type { FileToReplace, SavedFile } from "../../src/files/saved-file.ts";
+import type { FileToReplace } from "../../src/files/replace.ts";
+import { type SavedFile, saveAudio } from "../../src/files/save-audio.ts";
 import { listing, newOutputFolder, removeFolders } from "./folders.ts";
 
 afterEach(removeFolders);

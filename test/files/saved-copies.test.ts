@@ -6,9 +6,8 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { probeNameAvailability } from "../../src/files/free-names.ts";
 import type { OutputFolder } from "../../src/files/output-folder.ts";
-import { saveAudio } from "../../src/files/save-audio.ts";
+import { type SavedFile, saveAudio } from "../../src/files/save-audio.ts";
 import { copyToName, isIntact, readSaved } from "../../src/files/saved-copies.ts";
-import type { SavedFile } from "../../src/files/saved-file.ts";
 import { failureOf } from "../api/failure.ts";
 import { listing, newFolder, newOutputFolder, removeFolders } from "./folders.ts";
 

@@ -41,7 +41,7 @@ async function setUp(
     return pass();
   });
   const { requests } = createRequests({
-    service: createServiceClient({ baseUrl, apiKey, isLoopback: true }, {}),
+    service: createServiceClient({ baseUrl, apiKey }, {}),
     ledger: { ...ledger, database: counted },
     folder: await openOutputFolder(join(root, "out"), clock),
     partsFolder: await openOutputFolder(buildPartsPath(join(root, "out")), clock),

@@ -1,7 +1,7 @@
 /** The default wait of a client that has given up a call. */
 import { describe, expect, it } from "vitest";
 import { isCancelledByCaller } from "../../src/call-cancellation.ts";
-import { ClientTimeout } from "../../src/server/client-timeout.ts";
+import { ClientTimeout } from "../../src/server/client.ts";
 
 it("is the default wait until the client gives up a call", () => {
   expect(new ClientTimeout().capWaitSeconds(45)).toBe(45);

@@ -1,7 +1,6 @@
 /** Every text that a model can get, in one readable file, so that its diff shows every change of words. */
 import { describe, expect, it } from "vitest";
-import { configurationError } from "../../src/commands/configuration-error.ts";
-import { type Config, readConfig } from "../../src/config/config.ts";
+import { type Config, configurationError, readConfig } from "../../src/config/config.ts";
 import { AudioError, type ErrorCode } from "../../src/errors.ts";
 import { type Activity, describeActivity } from "../../src/requests/activity.ts";
 import { explainCredits } from "../../src/requests/explain-credits.ts";
@@ -237,7 +236,7 @@ function tools(): string[] {
 
 async function everything(): Promise<string> {
   const config: Config = { ...readConfig({}), outputDir: "/home/someone/audio-generation" };
-  const serviceAccess = { baseUrl: "https://audio.example.com", apiKey: "k", isLoopback: false };
+  const serviceAccess = { baseUrl: "https://audio.example.com", apiKey: "k" };
   const ready = renderInstructions({ ...config, issues: [], serviceAccess });
   const bare = renderInstructions(config);
   const onSandbox = renderInstructions({

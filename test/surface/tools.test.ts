@@ -88,7 +88,7 @@ describe("the tool list", () => {
       inputSchema,
     }));
     const outputDir = "/home/someone/audio-generation";
-    const serviceAccess = { baseUrl: "https://a.example", apiKey: "k", isLoopback: false };
+    const serviceAccess = { baseUrl: "https://a.example", apiKey: "k" };
     const instructions = renderInstructions({ issues: [], serviceAccess, outputDir });
     expect(JSON.stringify(seen).length + instructions.length).toBeLessThanOrEqual(MAX_SEEN_CHARACTERS);
   });
@@ -231,7 +231,7 @@ describe("docs/contract.md", () => {
 describe("the instructions", () => {
   const ready = {
     issues: [],
-    serviceAccess: { baseUrl: "https://a.example", apiKey: "k", isLoopback: false },
+    serviceAccess: { baseUrl: "https://a.example", apiKey: "k" },
   };
   const long = `/${"a long folder name/".repeat(40)}end`;
 

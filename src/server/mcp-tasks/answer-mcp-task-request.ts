@@ -9,13 +9,11 @@ import {
 import { z } from "zod";
 import type { HandleRow } from "../../ledger/schema.ts";
 import { findTool } from "../../tools/catalog.ts";
-import type { CallRunner, Client } from "../client.ts";
+import { type CallRunner, type Client, requireMcpTasks } from "../client.ts";
 import { renderProtocolError, toAudioError } from "../error-result.ts";
 import type { McpTaskMethod } from "../extensions.ts";
 import { createCallRunner, type ServerDeps } from "../run-tool.ts";
-import { buildMcpTaskDetails } from "./mcp-task-result.ts";
-import type { McpTasks } from "./mcp-tasks.ts";
-import { requireMcpTasks } from "./tasks-capability.ts";
+import { buildMcpTaskDetails, type McpTasks } from "./mcp-tasks.ts";
 
 const namingTask = z.looseObject({ taskId: z.string() });
 
@@ -33,9 +31,9 @@ export async function answerMcpTaskRequest(
   mcpTasks: McpTasks,
   deps: ServerDeps,
   context: ServerContext,
-  client: Client = {},
+  client: Client,
 ): Promise<Record<string, unknown>> {
-  requireMcpTasks(context);
+  requireMcpTasks(client);
   const parsed = namingTask.safeParse(params);
   if (!parsed.success) throw new ProtocolError(ProtocolErrorCode.InvalidParams, "taskId must be a string.");
   const { taskId } = parsed.data;
@@ -45,7 +43,7 @@ export async function answerMcpTaskRequest(
     const findRunner = (name: string): CallRunner => {
       const tool = findTool(name);
       if (tool === undefined) throw new Error(`a stored call names the tool ${name}`);
-      return createCallRunner(tool, deps, context, client);
+      return createCallRunner(tool, deps, client);
     };
     if (method === "tasks/cancel") return (await mcpTasks.cancel(taskId, findRunner)) ? {} : throwUnknown();
     const row = (await mcpTasks.get(taskId, findRunner)) ?? throwUnknown();

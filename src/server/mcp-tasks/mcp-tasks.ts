@@ -2,6 +2,8 @@
  * Answers calls as MCP tasks. An MCP task is a stored row, the plain call without an end of its wait, and the call's
  * stored result. If the process of a call ends, the next process that is asked for the MCP task runs the call again.
  */
+import type { CallToolResult } from "@modelcontextprotocol/server";
+import { z } from "zod";
 import { isCancelledByCaller } from "../../call-cancellation.ts";
 import type { Clock } from "../../clock.ts";
 import {
@@ -19,7 +21,6 @@ import type { Ledger } from "../../ledger/ledger.ts";
 import type { HandleRow } from "../../ledger/schema.ts";
 import type { Answer, CallRunner } from "../client.ts";
 import type { ServerDeps } from "../run-tool.ts";
-import { buildMcpTaskResult } from "./mcp-task-result.ts";
 
 /** A call that ends within this time after its first progress message, such as a repeated one, gets a plain result. */
 const AT_ONCE_MS = 150;
@@ -35,6 +36,9 @@ const RESUME_PAUSE_MS = 3000;
 
 /** A call that this process waits for. */
 interface RunningCall {
+  readonly ledger: Ledger;
+  readonly id: string;
+  readonly runner: CallRunner;
   readonly abort: AbortController;
   readonly firstReport: PromiseWithResolvers<void>;
   readonly answered: PromiseWithResolvers<Answer>;
@@ -82,7 +86,7 @@ export class McpTasks {
     if (isPlain && isNew && (await discardHandle(ledger, row).catch(() => false))) this.#calls.delete(row.id);
     else if (call !== undefined) {
       call.isHandedOut = true;
-      await this.#storeAnswer(ledger, row.id, call);
+      await this.#storeAnswer(call);
     }
     if (isNew && signal.aborted && isCancelledByCaller(signal.reason))
       await this.#cancel(ledger, row, runner);
@@ -100,7 +104,7 @@ export class McpTasks {
   async get(id: string, findRunner: FindRunner): Promise<HandleRow | null> {
     const ledger = await this.#deps.ledger();
     const running = this.#calls.get(id);
-    if (running !== undefined) await this.#storeAnswer(ledger, id, running);
+    if (running !== undefined) await this.#storeAnswer(running);
     const row = await findHandle(ledger, id);
     if (row === undefined) return null;
     if (row.status === "cancelled") running?.abort.abort(cancelledReason());
@@ -150,6 +154,9 @@ export class McpTasks {
 
   #run(ledger: Ledger, row: HandleRow, runner: CallRunner): RunningCall {
     const call: RunningCall = {
+      ledger,
+      id: row.id,
+      runner,
       abort: new AbortController(),
       firstReport: Promise.withResolvers(),
       answered: Promise.withResolvers(),
@@ -163,24 +170,19 @@ export class McpTasks {
     const onProgress = (message: string): void => {
       call.message = this.#deps.redact(message);
       call.firstReport.resolve();
-      void this.#writeMessages(ledger, row.id, call);
+      void this.#writeMessages(call);
     };
     const handle = { id: row.id, openedAtMs: row.created_at_ms };
     const target = row.target ?? undefined;
     void runner
       .run(JSON.parse(row.args), { signal, onProgress, handle, target })
-      .then((answer) => this.#end(ledger, row.id, call, answer, runner));
+      .then((answer) => this.#end(call, answer));
     return call;
   }
 
-  async #end(
-    ledger: Ledger,
-    id: string,
-    call: RunningCall,
-    answer: Answer,
-    runner: CallRunner,
-  ): Promise<void> {
+  async #end(call: RunningCall, answer: Answer): Promise<void> {
     call.answered.resolve(answer);
+    const { ledger, id, runner } = call;
     const { signal } = call.abort;
     if (answer.work === "goes_on" || signal.aborted) {
       const row = signal.aborted ? undefined : await findHandle(ledger, id).catch(() => undefined);
@@ -190,25 +192,26 @@ export class McpTasks {
       return;
     }
     call.answer = answer;
-    await this.#storeAnswer(ledger, id, call);
+    await this.#storeAnswer(call);
   }
 
   /**
    * Stores the answer of a call that a client knows as an MCP task, if there is one yet. If that fails, the next request
    * for the MCP task tries again.
    */
-  async #storeAnswer(ledger: Ledger, id: string, call: RunningCall): Promise<void> {
+  async #storeAnswer(call: RunningCall): Promise<void> {
     if (call.answer === null || !call.isHandedOut) return;
     try {
-      await completeHandle(ledger, id, JSON.stringify(call.answer.result));
-      this.#calls.delete(id);
+      await completeHandle(call.ledger, call.id, JSON.stringify(call.answer.result));
+      this.#calls.delete(call.id);
     } catch (cause) {
       this.#deps.log.warn("the end of a task could not be written yet", cause);
     }
   }
 
   /** Stores the newest message of a call from time to time, until no newer one has come. */
-  async #writeMessages(ledger: Ledger, id: string, call: RunningCall): Promise<void> {
+  async #writeMessages(call: RunningCall): Promise<void> {
+    const { ledger, id } = call;
     if (call.isWritingMessages) return;
     call.isWritingMessages = true;
     try {
@@ -244,4 +247,43 @@ function waitBriefly(
     firstReport.promise.then(() => pause(AT_ONCE_MS)),
     pause(SILENT_MS),
   ]);
+}
+
+/**
+ * The interval at which clients should ask for an MCP task's status. It is short, because the answer comes from the
+ * ledger and not from the service.
+ */
+const POLL_INTERVAL_MS = 1000;
+
+const formatIsoTime = (ms: number): string => new Date(ms).toISOString();
+
+/** Builds the fields that every MCP task has. `ttlMs` is `null`, because no call's end depends on it. */
+const buildMcpTaskFields = ({ id, created_at_ms, updated_at_ms }: HandleRow) => ({
+  taskId: id,
+  createdAt: formatIsoTime(created_at_ms),
+  lastUpdatedAt: formatIsoTime(updated_at_ms),
+  ttlMs: null,
+  pollIntervalMs: POLL_INTERVAL_MS,
+});
+
+/** Builds the answer to a call that goes on. With the MCP task, the client can fetch the call's result later. */
+const buildMcpTaskResult = (row: HandleRow): CallToolResult => ({
+  resultType: "task",
+  ...buildMcpTaskFields(row),
+  status: "working",
+  statusMessage: row.message,
+  // Clients with the extension ignore `content`, which the SDK adds to every tool result.
+  content: [],
+});
+
+const storedResult = z.record(z.string(), z.unknown());
+
+/** Builds the answer to `tasks/get`, with the stored result of a call that has ended. */
+export function buildMcpTaskDetails(row: HandleRow): Record<string, unknown> {
+  const { status, message, result } = row;
+  const fields = buildMcpTaskFields(row);
+  if (isHandleOpen(row)) return { ...fields, status: "working", statusMessage: message };
+  if (status === "cancelled") return { ...fields, status, statusMessage: message };
+  const stored = storedResult.parse(JSON.parse(result ?? "{}"));
+  return { ...fields, status, result: { resultType: "complete", ...stored } };
 }
