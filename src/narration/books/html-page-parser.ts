@@ -17,7 +17,7 @@ import {
   endsSilence,
   findInitial,
   findUnspokenReason,
-  INLINE_ELEMENTS,
+  isInline,
   isMain,
   typesOf,
   type UnspokenReason,
@@ -41,7 +41,7 @@ const hasTerm = (attributes: Attributes, term: "persona" | "stage-direction"): b
   typesOf(attributes).includes(`z3998:${term}`);
 
 interface UnspokenElement {
-  readonly kind: UnspokenReason;
+  kind: UnspokenReason;
   readonly name: string;
   /** Nesting depth of the unspoken element: the number of open elements, including the unspoken one. */
   readonly depth: number;
@@ -128,11 +128,13 @@ class HtmlPageParser {
     if (this.#unspokenElement !== null && endsSilence(this.#unspokenElement, name, attributes))
       this.#endUnspoken(this.#unspokenElement);
     if (this.#unspokenElement !== null) {
-      this.#unspokenElement.text += INLINE_ELEMENTS.has(name) ? "" : " ";
+      // MediaWiki hides each formula beside its picture.
+      if (name === "math" && !hasWords(this.#unspokenElement.text)) this.#unspokenElement.kind = "math";
+      this.#unspokenElement.text += isInline(name) ? "" : " ";
       return;
     }
     if (name === "head") return;
-    if (!INLINE_ELEMENTS.has(name)) this.#flush();
+    if (!isInline(name)) this.#flush();
     const kind = this.#findReason(name, attributes);
     if (kind !== null) {
       this.#unspokenElement = { kind, name, depth: this.#openElements.length, text: "" };
@@ -253,7 +255,7 @@ class HtmlPageParser {
       this.#text = `${this.#text.trimEnd()}] `;
     }
     if (name === "pre") this.#endPreformatted();
-    if (!INLINE_ELEMENTS.has(name)) this.#flush();
+    if (!isInline(name)) this.#flush();
     if (depth === this.#siteHeaderDepth) this.#siteHeaderDepth = null;
     for (const depths of [this.#open.main, this.#open.article]) if (depths.at(-1) === depth) depths.pop();
     this.#leave(name);
@@ -282,6 +284,7 @@ class HtmlPageParser {
           this.#tables.at(-1)?.row.push({ ...cell, isHeaderCell: name === "th" });
         break;
       case "tr":
+      case "thead":
         this.#endTableRow();
         break;
       case "table":

@@ -10,10 +10,12 @@ import {
   namesProducers,
   parseGutenbergTitle,
 } from "../text/plain/ebook-boilerplate.ts";
+import { parsePlainText } from "../text/plain/plain-text.ts";
 import { withoutBookMatter } from "./book-matter.ts";
 import { parseHtmlPage } from "./html-page-parser.ts";
 import { findNotes } from "./note-links.ts";
 import type { PageBlock } from "./page-block.ts";
+import { findPreformattedText } from "./preformatted-page.ts";
 import type { Article } from "./reader-view.ts";
 
 const foldWords = (text: string): string => text.replace(/[^\p{L}\p{N}]+/gu, "").toLowerCase();
@@ -57,6 +59,8 @@ function selectMainBlocks(
   ].find((isIn) => blocks.some((each) => isIn(each) && getBlockText(each.block) !== ""));
   return blocks.flatMap((each) => {
     if (isMain?.(each)) return [each];
+    // A heading of the article is not spoken if all below it belongs to the site.
+    if (article !== null) return [{ ...each, unspokenAs: "navigation" as const }];
     const text = getBlockText(each.block);
     if (text !== "") unspoken.add("navigation", text);
     return [];
@@ -94,11 +98,13 @@ export function withoutBoilerplate<Each extends { readonly block: SourceBlock }>
  */
 export function parseHtml(html: string, unspoken: UnspokenList, article: Article | null = null): ParsedText {
   const lines = normalizeLines(html);
+  const preformatted = findPreformattedText(lines);
+  if (preformatted !== null) return parsePlainText(preformatted, unspoken);
   const notes = findNotes(new Map([["", lines]])).get("");
   const { blocks, title, author } = parseHtmlPage(lines, { isBook: false, notes }, unspoken);
-  const book = withoutBoilerplate(selectMainBlocks(blocks, article, unspoken), unspoken);
+  const book = withoutBookMatter(selectMainBlocks(blocks, article, unspoken), unspoken);
   const spokenBlocks = withoutInlineMarks(
-    withoutBookMatter(book, unspoken).map(({ block }) => block),
+    withoutBoilerplate(book, unspoken).map(({ block }) => block),
     unspoken,
   );
   const named = parseGutenbergTitle(title);
