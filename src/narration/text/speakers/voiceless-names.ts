@@ -8,16 +8,20 @@ import { HARD_BREAK } from "../normalize.ts";
 export interface VoicelessName {
   readonly name: string;
   readonly count: number;
+  /** Whether the name stands above the words. */
+  readonly isAbove: boolean;
 }
 
 /** One to three words, or a longer name with titles behind commas: `Mira B. Reed, Psy.D`. */
 const NAME_LABEL =
   /^\s*([\p{Lu}\p{Lo}][\p{L}\p{M}\p{N}.'’-]{0,30}(?:(?: [\p{L}\p{M}\p{N}.'’-]{1,30}){0,2}|(?: \p{Lu}[\p{L}\p{M}.'’-]{0,30}){0,4}(?:, ?\p{Lu}[\p{L}\p{M}.'’-]{0,30}(?: \p{Lu}[\p{L}\p{M}.'’-]{0,30})?){1,3}))\s*(?:\([^()\n]{1,40}\)\s*)?[:：]\s*\S/u;
 /** Matches a label as in plays: `ROPER. How are you?` */
-const DOTTED_LABEL = /^\s*((?:(?:MRS?|DR|ST)\. )?\p{Lu}[\p{Lu}\p{M}'’ -]{1,30})\.(?:\s|$)/u;
+const DOTTED_LABEL =
+  /^\s*((?:(?:MRS?|MS|DR|ST)\. )?\p{Lu}[\p{Lu}\p{M}'’ -]{1,30})(?<!\b(?:MRS?|MS|DR|ST))\.(?:\s|$)/u;
 /** The heading of a scene of a film, which is no name: `INT. HOUSE - NIGHT`, `12 EXT. RIVER`. */
 export const FILM_SCENE = /^\s*(?:\d{1,4}[A-Z]?[.)]?\s+)?(?:INT|EXT|EST|I\/E)(?:\.|\b)[ /]\s*\S/;
 const LINE_BREAK = new RegExp(`[\\n${HARD_BREAK}]`);
+const LINE_BREAKS = new RegExp(LINE_BREAK, "g");
 const MIN_LINES = 3;
 /** Minimum number of labels in a dialogue that is a passage of a text. */
 const MIN_LINES_OF_PASSAGE = 4;
@@ -34,6 +38,34 @@ const MIN_RECURRENCE = 1.5;
  * take turns.
  */
 const MIN_CHANGES = 1 / 3;
+
+/** A name that stands above the words, in the same paragraph, as in scripts: `ANNA (O.S.)`, `Mr. Reed:`. */
+const NAME_ABOVE = new RegExp(
+  `^\\s*@?((?:(?:MRS?|MS|DR|ST|Mrs?|Ms|Dr|St)\\. )?\\p{Lu}[\\p{L}\\p{M}\\p{N}.'’ -]{0,40}?)[ \\t]*(?:\\([^()\\n]{1,40}\\)[ \\t]*){0,3}\\^?[ \\t]*([:：]?)[ \\t]*[\\n${HARD_BREAK}]\\s*\\S`,
+  "u",
+);
+const NO_NAME_ABOVE = /^(?:INT|EXT|ACT|SCENE|CHAPTER|PART|THE END|NOTE|WARNING|TIP)\b/;
+const MIN_NAMES_ABOVE = 3;
+
+/** Finds names that stand above words of a paragraph: with a colon, or in capitals in the first line. */
+export function findNamesAbove(paragraph: string, maxLines = Number.POSITIVE_INFINITY): string[] {
+  const starts = [0, ...[...paragraph.matchAll(LINE_BREAKS)].map(({ index }) => index + 1)];
+  return starts.slice(0, maxLines).flatMap((start) => {
+    const [, name = "", colon] = NAME_ABOVE.exec(paragraph.slice(start, start + 200)) ?? [];
+    const isName = colon !== "" || (start === 0 && !/\p{Ll}/u.test(name));
+    return name !== "" && isName && !NO_NAME_ABOVE.test(name) ? [name] : [];
+  });
+}
+
+/** Counts the names that stand above words; empty unless at least two of them recur, and they take turns. */
+function countNamesAbove(paragraphs: readonly string[]): Map<string, number> {
+  const names = paragraphs.flatMap((paragraph) => findNamesAbove(paragraph));
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  const recurring = [...counts.values()].filter((count) => count >= MIN_NAMES_ABOVE).length;
+  const changes = names.filter((name, index) => name !== names[index - 1]).length;
+  return recurring >= MIN_NAMES && changes >= names.length / 2 ? counts : new Map();
+}
 
 interface Line {
   /** The name that begins the line; `null` for none. */
@@ -100,12 +132,16 @@ function findPassages(lines: readonly Line[]): Array<readonly Line[]> {
  */
 export function findDialogueNames(paragraphs: readonly string[]): VoicelessName[] {
   const lines = listLines(paragraphs);
+  const above = countNamesAbove(paragraphs);
   const counts = countDialogueNames(lines, MIN_LINES);
-  if (counts.size === 0) {
+  if (counts.size === 0 && above.size === 0) {
     // A single line beside a dialogue, such as "He said this: no", may begin with other words than a name.
     for (const passage of findPassages(lines))
       for (const [name, count] of countDialogueNames(passage, MIN_LINES_OF_PASSAGE))
         if (count > 1) counts.set(name, (counts.get(name) ?? 0) + count);
   }
-  return [...counts].map(([name, count]) => ({ name, count })).sort((one, other) => other.count - one.count);
+  for (const [name, count] of above) counts.set(name, (counts.get(name) ?? 0) + count);
+  return [...counts]
+    .map(([name, count]) => ({ name, count, isAbove: above.has(name) }))
+    .sort((one, other) => other.count - one.count);
 }
