@@ -57,10 +57,11 @@ function selectMainBlocks(
     ({ isInArticle }: PageBlock) => isInArticle,
     () => true,
   ].find((isIn) => blocks.some((each) => isIn(each) && getBlockText(each.block) !== ""));
+  const hasText = blocks.some((each) => each.block.kind === "paragraph" && isMain?.(each) === true);
   return blocks.flatMap((each) => {
     if (isMain?.(each)) return [each];
     // A heading of the article is not spoken if all below it belongs to the site.
-    if (article !== null) return [{ ...each, unspokenAs: "navigation" as const }];
+    if (article !== null && hasText) return [{ ...each, unspokenAs: "navigation" as const }];
     const text = getBlockText(each.block);
     if (text !== "") unspoken.add("navigation", text);
     return [];
@@ -102,9 +103,9 @@ export function parseHtml(html: string, unspoken: UnspokenList, article: Article
   if (preformatted !== null) return parsePlainText(preformatted, unspoken);
   const notes = findNotes(new Map([["", lines]])).get("");
   const { blocks, title, author } = parseHtmlPage(lines, { isBook: false, notes }, unspoken);
-  const book = withoutBookMatter(selectMainBlocks(blocks, article, unspoken), unspoken);
+  const book = withoutBoilerplate(selectMainBlocks(blocks, article, unspoken), unspoken);
   const spokenBlocks = withoutInlineMarks(
-    withoutBoilerplate(book, unspoken).map(({ block }) => block),
+    withoutBookMatter(book, unspoken).map(({ block }) => block),
     unspoken,
   );
   const named = parseGutenbergTitle(title);

@@ -121,6 +121,12 @@ describe("a page of HTML", () => {
       ["A."],
       ["ebook_frame 2"],
     ],
+    [
+      "the heading of notes above a licence",
+      "<p>*** START OF THE PROJECT GUTENBERG EBOOK A ***</p><p>A.</p><h2>NOTES</h2><div role='doc-endnotes'><p>B.</p></div><p>*** END OF THE PROJECT GUTENBERG EBOOK A ***</p><p>License.</p>",
+      ["A."],
+      ["ebook_frame 1", "footnote 1"],
+    ],
     ["notes", "<p>A.</p><section role='doc-endnotes'><p>B.</p></section>", ["A."], ["footnote 1"]],
     [
       "the links and raised marks of MediaWiki",

@@ -63,6 +63,11 @@ describe("a page that declares itself an article", () => {
     expect(unspokenRows).toEqual(["navigation 4"]);
   });
 
+  it("keeps its heading if it has nothing else", async () => {
+    const html = `<html><head><title>The Lock</title>${JSON_LD}</head><body><h1>The Lock</h1><div class="menu">Home</div></body></html>`;
+    expect((await read(html)).words).toContain("The Lock");
+  });
+
   it("loses no entry if it is a table of contents", async () => {
     const entries = Array.from({ length: 30 }, (_, n) => `The lock number ${n} of the river`);
     const list = entries.map((entry, n) => `<li><a href="/p/${n}">${entry}</a></li>`).join("");
