@@ -57,11 +57,11 @@ function selectMainBlocks(
     ({ isInArticle }: PageBlock) => isInArticle,
     () => true,
   ].find((isIn) => blocks.some((each) => isIn(each) && getBlockText(each.block) !== ""));
-  const hasText = blocks.some((each) => each.block.kind === "paragraph" && isMain?.(each) === true);
-  return blocks.flatMap((each) => {
+  const first = blocks.findIndex((each) => each.block.kind === "paragraph" && isMain?.(each) === true);
+  return blocks.flatMap((each, index) => {
     if (isMain?.(each)) return [each];
-    // A heading of the article is not spoken if all below it belongs to the site.
-    if (article !== null && hasText) return [{ ...each, unspokenAs: "navigation" as const }];
+    // A heading inside the article is not spoken if all below it belongs to the site.
+    if (article !== null && first !== -1 && index > first) return [{ ...each, unspokenAs: "navigation" as const }];
     const text = getBlockText(each.block);
     if (text !== "") unspoken.add("navigation", text);
     return [];
