@@ -8,7 +8,7 @@ import type { UnspokenList } from "../blocks.ts";
 import { ENDS_SENTENCE, hasWords } from "../characters.ts";
 import { collapseSpaces, HARD_BREAK, normalizeLines } from "../normalize.ts";
 import type { Speaker, SpeakersByName } from "../plan-types.ts";
-import { FILM_SCENE, findDialogueNames, findNamesAbove, type VoicelessName } from "./voiceless-names.ts";
+import { FILM_SCENE, findDialogueNames, parseNameAbove, type VoicelessName } from "./voiceless-names.ts";
 
 const MAX_NAME_CODE_UNITS = 100;
 const COLON = /[:：]/;
@@ -295,8 +295,9 @@ export class SpeakerLabels {
    */
   splitIntoTurns(paragraph: string, unspoken: UnspokenList, isAnnounced = false): Turn[] {
     if (this.#speakersByKey.size === 0) {
-      const [name] = this.#namesAbove.size === 0 ? [] : findNamesAbove(paragraph, 1);
-      const text = this.#namesAbove.has(name ?? "") ? paragraph.replace("\n", HARD_BREAK) : paragraph;
+      const [line = ""] = this.#namesAbove.size === 0 ? [] : paragraph.split("\n", 1);
+      const isName = this.#namesAbove.has(parseNameAbove(line, true) ?? "");
+      const text = isName ? paragraph.replace("\n", HARD_BREAK) : paragraph;
       return [{ speaker: null, text, isLabelled: false }];
     }
     const text = /[([]/.test(paragraph)
