@@ -28,6 +28,10 @@ export interface HtmlPage {
   readonly blocks: readonly PageBlock[];
   readonly title: string | null;
   readonly author: string | null;
+  /** The preformatted texts, also those that are code. */
+  readonly preformatted: readonly string[];
+  /** Length of the other text, spoken or not part of the page's main text. */
+  readonly otherCodeUnits: number;
 }
 
 /** Links to places of the same book, which has several pages, or of the same page. */
@@ -105,6 +109,8 @@ class HtmlPageParser {
   #isTitleRead = false;
   title = "";
   author: string | null = null;
+  readonly preformatted: string[] = [];
+  otherCodeUnits = 0;
 
   constructor({ isBook, notes }: PageOptions, unspoken: UnspokenList) {
     this.#unspoken = unspoken;
@@ -342,6 +348,7 @@ class HtmlPageParser {
     const text = dropUnspoken(this.#text.replaceAll(HARD_BREAK, "\n"));
     this.#text = "";
     if (!hasWords(text)) return;
+    this.preformatted.push(text);
     if (!isTextNotCode(text.trim())) {
       this.#unspoken.add("code", text);
       return;
@@ -366,6 +373,7 @@ class HtmlPageParser {
       "NFC",
     );
     const spoken = shortenAddresses(words);
+    this.otherCodeUnits += spoken.length;
     if (this.#headingLevel === null) this.#addParagraph(spoken);
     else if (hasWords(spoken))
       this.#addBlock({ kind: "heading", level: this.#headingLevel, text: spoken.trim() });
@@ -440,5 +448,6 @@ export function parseHtmlPage(html: string, options: PageOptions, unspoken: Unsp
   parser.end(html);
   reader.end();
   const title = reader.title.replace(/\s+/g, " ").trim();
-  return { blocks: reader.blocks, author: reader.author, title: title === "" ? null : title };
+  const { blocks, author, preformatted, otherCodeUnits } = reader;
+  return { blocks, author, title: title === "" ? null : title, preformatted, otherCodeUnits };
 }
