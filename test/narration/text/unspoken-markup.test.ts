@@ -303,6 +303,15 @@ describe("marks that are never closed", () => {
     "++a+",
     "!!! a\n",
     "import a\n",
+    "{{< code a >}}\n",
+    "{% highlight a %}",
+    "+--+\n| a\n\n",
+    "{a}`b",
+    "(a)=\n",
+    ":::{a} b\n:c: d\n",
+    "\n\n% a\n",
+    "]{a='",
+    "\n\n#Aa b\n\n",
     " ".repeat(60_000),
   ])("are planned quickly: 400,000 characters of %j", (mark) => {
     const startCpuUsage = process.cpuUsage();

@@ -25,7 +25,7 @@ const MARKUP = new RegExp(
     "(?<code>(?<!`)`(?:r(?= [\\w(])|\\{(?:r|python|julia)\\}) [^`\\n]{1,500}`(?!`)|^(?:(?:(?:im|ex)port [^\\n]{0,200} from|import) [\"'][^\"'\\n]{1,200}[\"'];?|export (?:const|default|function) [^\\n]{1,400}[;{}\\])])[ \\t]*$)",
     "\\{[a-z][\\w:-]{0,40}\\}`(?<role>[^`\\n]{1,300})`",
     // Code between the shortcodes of Hugo and the tags of Jekyll.
-    "(?<listing>\\{\\{[<%] ?(?<tag>highlight|code[\\w-]*)\\b[^{}\\n]{0,200}\\}\\}\\n[\\s\\S]{0,4000}?\\{\\{[<%] ?/\\k<tag> ?[>%]\\}\\}|\\{% highlight\\b[^{}%\\n]{0,200}%\\}[\\s\\S]{0,4000}?\\{% endhighlight %\\})",
+    "(?<listing>\\{\\{[<%] ?(?<tag>highlight|code[\\w-]*)\\b[^{}\\n]{0,200}\\}\\}\\n(?:[^{]|\\{(?!\\{[<%] ?(?:highlight|code))){0,4000}?\\{\\{[<%] ?/\\k<tag> ?[>%]\\}\\}|\\{% highlight\\b[^{}%\\n]{0,200}%\\}(?:[^{]|\\{(?!% highlight)){0,4000}?\\{% endhighlight %\\})",
     "(?<verbatim>(?<!`)(?<ticks>`{1,3})(?!`)[^`\\n]{1,1000}\\k<ticks>(?!`))",
     // Keep a single letter or number between dollar signs, because the sentence would lack a word without it.
     "(?<![\\\\$\\w])\\$(?<letter>[A-Za-zα-ωΑ-Ω]|\\d[\\d,.]{0,20}[!%]?)\\$(?![\\w$({])",
@@ -135,18 +135,20 @@ const CODE_FENCE = /^ {0,3}(`{3,}|~{3,})/;
 const GRID_TABLE = /^ {0,3}\+(?:[-=:]{2,}\+)+[ \t]*\n(?= {0,3}\|)/m;
 
 const withoutGridTables = (source: string, unspoken: UnspokenList): string =>
-  source
-    .split(/(\n{2,})/)
-    .map((block) => (GRID_TABLE.test(block) ? withoutFrames(block, unspoken) : block))
-    .join("");
+  GRID_TABLE.test(source)
+    ? source
+        .split(/(\n{2,})/)
+        .map((block) => (GRID_TABLE.test(block) ? withoutFrames(block, unspoken) : block))
+        .join("")
+    : source;
 
 /**
  * Removes markup that is not spoken, and adds it to `unspoken`.
  *
- * @param source Markdown with `\n` for line ends; fenced code in it is left unchanged
+ * @param written Markdown with `\n` for line ends; fenced code in it is left unchanged
  */
-export function dropUnspokenMarkup(source: string, unspoken: UnspokenList): string {
-  if (GRID_TABLE.test(source)) return dropUnspokenMarkup(withoutGridTables(source, unspoken), unspoken);
+export function dropUnspokenMarkup(written: string, unspoken: UnspokenList): string {
+  const source = withoutGridTables(written, unspoken);
   if (!ANY_MARKUP.test(source)) return source;
   const chunks: string[] = [];
   let openLines: string[] = [];
