@@ -30,15 +30,11 @@ describe("markup of other tools", () => {
       `${EN}![](gate.svg){alt='A "gate" {small}' width="40%"}\n\nOne.`,
       "One.",
     ],
-    [
-      "headings without a blank",
-      `${EN}#Where do we go?\n\nOn [it](x).`,
-      "Where do we go?\n\nOn it.",
-    ],
+    ["headings without a blank", `${EN}#Where do we go?\n\nOn [it](x).`, "Where do we go?\n\nOn it."],
     [
       "tables in a grid",
-      `${EN}+-----+------+\n| Day | Sky  |\n+=====+======+\n| One | Grey |\n+-----+------+`,
-      "Day, Sky\nOne, Grey",
+      `${EN}+-----+------+\n| Day | Sky  |\n+=====+======+\n| One | \`\`\`  |\n+-----+------+\n\nTwo.`,
+      "Day, Sky\nOne\n\nTwo.",
     ],
     [
       "code of Hugo and Jekyll",

@@ -134,11 +134,14 @@ const CODE_FENCE = /^ {0,3}(`{3,}|~{3,})/;
 /** The first line of a table of pandoc: `+-----+-----+`. */
 const GRID_TABLE = /^ {0,3}\+(?:[-=:]{2,}\+)+[ \t]*\n(?= {0,3}\|)/m;
 
+/** Reads the rows of tables. A fence in a cell, which would swallow the text below, is left out. */
 const withoutGridTables = (source: string, unspoken: UnspokenList): string =>
   GRID_TABLE.test(source)
     ? source
         .split(/(\n{2,})/)
-        .map((block) => (GRID_TABLE.test(block) ? withoutFrames(block, unspoken) : block))
+        .map((block) =>
+          GRID_TABLE.test(block) ? withoutFrames(block.replace(/`{3,}/g, ""), unspoken) : block,
+        )
         .join("")
     : source;
 
