@@ -203,13 +203,12 @@ export class SpeakerLabels {
    * Returns names that begin lines and have no voice, the most frequent first. Such names are spoken. In a dialogue, the
    * list includes names that begin only one line.
    */
-  listVoicelessNames(): Array<Pick<VoicelessName, "name" | "count">> {
+  listVoicelessNames(): VoicelessName[] {
     const found = [...this.#voiceless]
       .filter(([, count]) => this.#turnsContinue || count >= MIN_RECURRENCES)
       .map(([name, count]) => ({ name, count }));
     const foundNames = new Set(found.map(({ name }) => name));
-    const others = this.#dialogue.filter(({ name }) => !foundNames.has(name));
-    return [...found, ...others.map(({ name, count }) => ({ name, count }))].sort(
+    return [...found, ...this.#dialogue.filter(({ name }) => !foundNames.has(name))].sort(
       (one, other) => other.count - one.count,
     );
   }
@@ -223,8 +222,7 @@ export class SpeakerLabels {
    */
   collectLabels(paragraphs: readonly string[], headings: readonly string[] = []): void {
     if (this.#speakersByKey.size === 0) {
-      this.#dialogue = findDialogueNames(paragraphs);
-      this.#namesAbove = new Set(this.#dialogue.flatMap(({ name, isAbove }) => (isAbove ? [name] : [])));
+      ({ names: this.#dialogue, above: this.#namesAbove } = findDialogueNames(paragraphs));
       return;
     }
     const counts = new Map<string, number>();
@@ -268,7 +266,7 @@ export class SpeakerLabels {
       if (key.startsWith("named ") ? haveNames : haveDotted || !key.startsWith("spelt "))
         this.#recurringLabels.add(key.replace("named ", "alone ").replace("spelt ", "dotted "));
     this.#hasDotted = [...this.#recurringLabels].some((key) => key.startsWith("dotted "));
-    this.#dialogue = findDialogueNames(paragraphs).filter(({ name, count: lines }) => {
+    this.#dialogue = findDialogueNames(paragraphs).names.filter(({ name, count: lines }) => {
       return lines >= MIN_RECURRENCES && !this.#speakersByKey.has(this.#deriveKey(name));
     });
     let labelled = 0;

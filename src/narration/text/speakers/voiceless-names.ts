@@ -8,8 +8,6 @@ import { HARD_BREAK } from "../normalize.ts";
 export interface VoicelessName {
   readonly name: string;
   readonly count: number;
-  /** Whether the name stands above the words. */
-  readonly isAbove: boolean;
 }
 
 /** One to three words, or a longer name with titles behind commas: `Mira B. Reed, Psy.D`. */
@@ -138,7 +136,11 @@ function findPassages(lines: readonly Line[]): Array<readonly Line[]> {
  *
  * @param paragraphs with their line breaks, soft and hard
  */
-export function findDialogueNames(paragraphs: readonly string[]): VoicelessName[] {
+export function findDialogueNames(paragraphs: readonly string[]): {
+  readonly names: readonly VoicelessName[];
+  /** Those that stand above their words. */
+  readonly above: ReadonlySet<string>;
+} {
   const lines = listLines(paragraphs);
   const above = countNamesAbove(paragraphs);
   const counts = countDialogueNames(lines, MIN_LINES);
@@ -149,7 +151,6 @@ export function findDialogueNames(paragraphs: readonly string[]): VoicelessName[
         if (count > 1) counts.set(name, (counts.get(name) ?? 0) + count);
   }
   for (const [name, count] of above) counts.set(name, (counts.get(name) ?? 0) + count);
-  return [...counts]
-    .map(([name, count]) => ({ name, count, isAbove: above.has(name) }))
-    .sort((one, other) => other.count - one.count);
+  const names = [...counts].map(([name, count]) => ({ name, count }));
+  return { names: names.sort((one, other) => other.count - one.count), above: new Set(above.keys()) };
 }
