@@ -65,6 +65,12 @@ it("a plan says how much each speaker speaks", () => {
   );
 });
 
+it("a plan says once that no voice speaks the language, however many speak the text", () => {
+  const german = "Es war die beste aller Zeiten, und sie war nicht mit ihm auf dem Weg, als es Nacht wurde.";
+  const said = remarks(`Anna: ${german}\n\nDie anderen: ${german} ${german}`, "stokie_en");
+  expect(said.filter((sentence) => sentence.includes("no voice of the service"))).toHaveLength(1);
+});
+
 it("a plan says how the text begins and ends", () => {
   const edges = (text: string): string =>
     buildEdgesRemark(planText({ text, format: "plain", speed: 1, pauseSeconds: 0.6 })).sentence;

@@ -54,8 +54,7 @@ const damagedBookError = (cause?: unknown): AudioError =>
  * hostile archive.
  */
 function assertArchivePath(name: string): void {
-  const isOutside =
-    name.startsWith("/") || /^[A-Za-z]:/.test(name) || name.includes("\\") || name.split("/").includes("..");
+  const isOutside = name.startsWith("/") || /^[A-Za-z]:/.test(name) || name.split("/").includes("..");
   if (isOutside) throw refusedBookError(`holds a file whose name leads out of it (${shortenName(name)})`);
 }
 
@@ -150,10 +149,12 @@ export class BookArchive {
     const endOfName = entryOffset + ENTRY_BYTES + nameBytes;
     const next = endOfName + bytes.readUInt16LE(entryOffset + 30) + bytes.readUInt16LE(entryOffset + 32);
     if (next > bytes.byteLength) throw damagedBookError();
-    const name = bytes.toString("utf8", entryOffset + ENTRY_BYTES, endOfName);
+    const writtenName = bytes.toString("utf8", entryOffset + ENTRY_BYTES, endOfName).replaceAll("\\", "/");
     // A folder holds no text, and no file is written to a disk.
-    if (name.endsWith("/")) return next;
-    assertArchivePath(name);
+    if (writtenName.endsWith("/")) return next;
+    assertArchivePath(writtenName);
+    // Some programs write names such as `OPS/./one.xhtml` and `OPS\one.xhtml`.
+    const name = writtenName.replace(/(?<=^|\/)\.?\//g, "");
     if ((bytes.readUInt16LE(entryOffset + 8) & ENCRYPTED_FLAG) !== 0) {
       throw refusedBookError("is encrypted with a password, and is not read");
     }

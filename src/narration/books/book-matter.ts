@@ -5,7 +5,9 @@
  */
 import { getBlockText, type UnspokenList } from "../text/blocks.ts";
 import { parseChapterForm } from "../text/chapters/chapter-forms.ts";
+import { CONTENTS_TITLES } from "../text/chapters/chapter-words.ts";
 import { parseNumeral } from "../text/chapters/numerals.ts";
+import { deriveTitleKey } from "../text/chapters/unnumbered-titles.ts";
 import { ENDS_SENTENCE, hasWords } from "../text/characters.ts";
 import { collapseSpaces } from "../text/normalize.ts";
 import type { UnspokenKind } from "../text/plan-types.ts";
@@ -63,7 +65,10 @@ function findListings(blocks: readonly PageBlock[]): ReadonlyArray<readonly [fir
         start -= 1;
         if (blocks[start]?.block.kind === "heading") break;
       }
-      listings.push([blocks[start]?.block.kind === "heading" ? start + 1 : first, last]);
+      const above = blocks[first - 1]?.block;
+      const isNamed = above?.kind === "paragraph" && CONTENTS_TITLES.has(deriveTitleKey(above.text));
+      if (isNamed) listings.push([first - 1, last]);
+      else listings.push([blocks[start]?.block.kind === "heading" ? start + 1 : first, last]);
     }
     entries = [];
     isNumbered = true;
@@ -105,6 +110,7 @@ export function withoutBookMatter(blocks: readonly PageBlock[], unspoken: Unspok
     if (kind === "book_matter") listing += `${getBlockText(block)} `;
     else report();
     if (kind === "footnote" && block.kind === "paragraph") unspoken.add("footnote", block.text);
+    if (kind === "navigation" && getBlockText(block) !== "") unspoken.add("navigation", getBlockText(block));
     return kind === null;
   });
   report();

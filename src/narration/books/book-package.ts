@@ -11,6 +11,9 @@ const RIGHTS_PATHS = ["META-INF/rights.xml", "META-INF/sinf.xml"];
 /** Algorithms that obfuscate only fonts. If a book uses no other algorithm, its text is not encrypted. */
 const FONT_ALGORITHMS = new Set(["http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"]);
 const MAX_AUTHORS = 3;
+/** What converters write where they know no title or author. */
+const FILLER =
+  /^(?:unknown(?: (?:title|author))?|unbekannte?r?|desconocid[oa]|desconhecido|inconnu|不明|未知)$/i;
 
 type Attributes = Readonly<Record<string, string>>;
 
@@ -181,8 +184,8 @@ export function parsePackage(archive: BookArchive): BookPackage {
         const isNav = /(?:^|\s)nav(?:\s|$)/.test(attributes["properties"] ?? "");
         items.set(id, { path: splitHref(href).file, type, isNav });
       } else if (name === "spine") tocId = attributes["toc"] ?? null;
-      else if (name === "itemref") {
-        spine.push({ id: attributes["idref"] ?? "", isLinear: attributes["linear"] !== "no" });
+      else if (name === "itemref" && attributes["idref"] !== undefined) {
+        spine.push({ id: attributes["idref"], isLinear: attributes["linear"] !== "no" });
       } else if (name === "reference" && MATTER_TYPES.has(attributes["type"]?.toLowerCase() ?? "")) {
         // Ignore a reference to a position inside a page, such as `book.xhtml#cover`. Otherwise, the whole page would
         // count as the cover, although the page may also contain text of the book.
@@ -191,8 +194,9 @@ export function parsePackage(archive: BookArchive): BookPackage {
       }
     },
     close: (name, words) => {
-      if (name === "title" && words !== "") titles.push(words);
-      else if (name === "creator" && words !== "") authors.push(words);
+      if (words === "" || FILLER.test(words)) return;
+      if (name === "title") titles.push(words);
+      else if (name === "creator") authors.push(words);
     },
   });
   const nav = [...items.values()].find(({ isNav }) => isNav);

@@ -17,7 +17,7 @@ import {
   endsSilence,
   findInitial,
   findUnspokenReason,
-  INLINE_ELEMENTS,
+  isInline,
   isMain,
   typesOf,
   type UnspokenReason,
@@ -28,6 +28,10 @@ export interface HtmlPage {
   readonly blocks: readonly PageBlock[];
   readonly title: string | null;
   readonly author: string | null;
+  /** The preformatted texts, also those that are code. */
+  readonly preformatted: readonly string[];
+  /** Length of the other text, spoken or not part of the page's main text. */
+  readonly otherCodeUnits: number;
 }
 
 /** Links to places of the same book, which has several pages, or of the same page. */
@@ -41,7 +45,7 @@ const hasTerm = (attributes: Attributes, term: "persona" | "stage-direction"): b
   typesOf(attributes).includes(`z3998:${term}`);
 
 interface UnspokenElement {
-  readonly kind: UnspokenReason;
+  kind: UnspokenReason;
   readonly name: string;
   /** Nesting depth of the unspoken element: the number of open elements, including the unspoken one. */
   readonly depth: number;
@@ -105,6 +109,8 @@ class HtmlPageParser {
   #isTitleRead = false;
   title = "";
   author: string | null = null;
+  readonly preformatted: string[] = [];
+  otherCodeUnits = 0;
 
   constructor({ isBook, notes }: PageOptions, unspoken: UnspokenList) {
     this.#unspoken = unspoken;
@@ -128,11 +134,13 @@ class HtmlPageParser {
     if (this.#unspokenElement !== null && endsSilence(this.#unspokenElement, name, attributes))
       this.#endUnspoken(this.#unspokenElement);
     if (this.#unspokenElement !== null) {
-      this.#unspokenElement.text += INLINE_ELEMENTS.has(name) ? "" : " ";
+      // MediaWiki hides each formula beside its picture.
+      if (name === "math" && !hasWords(this.#unspokenElement.text)) this.#unspokenElement.kind = "math";
+      this.#unspokenElement.text += isInline(name) ? "" : " ";
       return;
     }
     if (name === "head") return;
-    if (!INLINE_ELEMENTS.has(name)) this.#flush();
+    if (!isInline(name)) this.#flush();
     const kind = this.#findReason(name, attributes);
     if (kind !== null) {
       this.#unspokenElement = { kind, name, depth: this.#openElements.length, text: "" };
@@ -253,7 +261,7 @@ class HtmlPageParser {
       this.#text = `${this.#text.trimEnd()}] `;
     }
     if (name === "pre") this.#endPreformatted();
-    if (!INLINE_ELEMENTS.has(name)) this.#flush();
+    if (!isInline(name)) this.#flush();
     if (depth === this.#siteHeaderDepth) this.#siteHeaderDepth = null;
     for (const depths of [this.#open.main, this.#open.article]) if (depths.at(-1) === depth) depths.pop();
     this.#leave(name);
@@ -282,6 +290,7 @@ class HtmlPageParser {
           this.#tables.at(-1)?.row.push({ ...cell, isHeaderCell: name === "th" });
         break;
       case "tr":
+      case "thead":
         this.#endTableRow();
         break;
       case "table":
@@ -339,6 +348,7 @@ class HtmlPageParser {
     const text = dropUnspoken(this.#text.replaceAll(HARD_BREAK, "\n"));
     this.#text = "";
     if (!hasWords(text)) return;
+    this.preformatted.push(text);
     if (!isTextNotCode(text.trim())) {
       this.#unspoken.add("code", text);
       return;
@@ -363,6 +373,7 @@ class HtmlPageParser {
       "NFC",
     );
     const spoken = shortenAddresses(words);
+    this.otherCodeUnits += spoken.length;
     if (this.#headingLevel === null) this.#addParagraph(spoken);
     else if (hasWords(spoken))
       this.#addBlock({ kind: "heading", level: this.#headingLevel, text: spoken.trim() });
@@ -437,5 +448,6 @@ export function parseHtmlPage(html: string, options: PageOptions, unspoken: Unsp
   parser.end(html);
   reader.end();
   const title = reader.title.replace(/\s+/g, " ").trim();
-  return { blocks: reader.blocks, author: reader.author, title: title === "" ? null : title };
+  const { blocks, author, preformatted, otherCodeUnits } = reader;
+  return { blocks, author, title: title === "" ? null : title, preformatted, otherCodeUnits };
 }

@@ -1,10 +1,12 @@
 /**
- * Finds notes that no type names. Evidence: form. A mark behind words links to a note, and the note links back to the
- * place of the mark. A link in one direction is no evidence.
+ * Finds notes that no type names. Evidence: form and sequence. A mark behind words links to a note, and the note links
+ * back to the place of the mark. A link in one direction is evidence only if several marks directly behind words link to
+ * paragraphs that begin with the same numbers.
  */
 import { Parser } from "htmlparser2";
 import { hasWords } from "../text/characters.ts";
-import { type Attributes, assertDepth, INLINE_ELEMENTS, setOf } from "./page-elements.ts";
+import { isSequence } from "../text/number-sequence.ts";
+import { type Attributes, assertDepth, isInline, setOf } from "./page-elements.ts";
 
 /** The notes of a page and their marks: elements by their number among the opening tags. */
 export interface PageNotes {
@@ -18,12 +20,16 @@ interface Link {
   readonly target: string;
   readonly text: string;
   readonly isBehindWords: boolean;
+  /** Whether the link is raised or stands directly behind a word, in contrast to `see paragraph 3`. */
+  readonly isAttached: boolean;
 }
 
 interface LinkedPage extends PageNotes {
   readonly notes: Set<number>;
   readonly marks: Set<number>;
   readonly linksByBlock: Map<number, Link[]>;
+  /** The numbers with which blocks begin. */
+  readonly numbersByBlock: Map<number, number>;
 }
 
 /** An element that links can refer to. Blocks are counted by the tags of elements that are not inline. */
@@ -42,6 +48,7 @@ interface OpenElement {
   readonly block: number;
   readonly headingCount: number;
   readonly isBehindWords: boolean;
+  readonly isAttached: boolean;
 }
 
 const NOTE_ELEMENTS = setOf("p li div section aside dd dt tr blockquote");
@@ -51,6 +58,9 @@ const HEADING = /^h[1-6]$/;
 const MARK =
   /^[\s[({【〔]{0,4}(?:note|nota|fn|注|註)?[\s.]{0,2}(?:\d{1,4}|[a-z]|[ivxlc]{1,7}|[*†‡§¶‖※]{1,4})[\s\])}】〕.:]{0,4}$/iu;
 const MAX_LINK_CODE_UNITS = 20;
+const FIRST_NUMBER = /^\s*[[(]?(\d{1,3})[\]).:\s]/;
+const FIRST_CODE_UNITS = 12;
+const MIN_ONE_WAY_MARKS = 3;
 /** A place with more blocks than this is a chapter, and not a note. */
 const MAX_NOTE_BLOCKS = 40;
 /** Number of links of a block among which the link back is searched. */
@@ -76,15 +86,24 @@ function findNoteElement(open: readonly OpenElement[]): number | null {
 }
 
 function readLinks(path: string, html: string, places: Map<string, Place>): LinkedPage {
-  const page: LinkedPage = { notes: new Set(), marks: new Set(), linksByBlock: new Map() };
+  const page: LinkedPage = {
+    notes: new Set(),
+    marks: new Set(),
+    linksByBlock: new Map(),
+    numbersByBlock: new Map(),
+  };
   if (!/\bhref\b/i.test(html)) return page;
   const open: OpenElement[] = [];
   const address = toAddress(path, "");
   let [element, block, headingCount, isBehindWords, linkText] = [0, 0, 0, false, ""];
+  let [blockStart, isAttached, raised] = ["", false, 0];
   const changeBlock = (name: string): void => {
-    if (INLINE_ELEMENTS.has(name)) return;
+    if (isInline(name)) return;
+    const [, number] = FIRST_NUMBER.exec(blockStart) ?? [];
+    if (number !== undefined) page.numbersByBlock.set(block, Number(number));
     block += 1;
     isBehindWords = false;
+    blockStart = "";
   };
   const parser = new Parser({
     onopentag: (name, attributes) => {
@@ -93,15 +112,22 @@ function readLinks(path: string, html: string, places: Map<string, Place>): Link
       if (HEADING.test(name)) headingCount += 1;
       if (name === "a") linkText = "";
       assertDepth(open.length);
-      open.push({ name, attributes, element, block, headingCount, isBehindWords });
+      if (name === "sup") raised += 1;
+      open.push({
+        ...{ name, attributes, element, block, headingCount, isBehindWords },
+        isAttached: isAttached || raised > 0,
+      });
     },
     ontext: (text) => {
       isBehindWords ||= hasWords(text);
+      isAttached = /\S$/.test(text);
+      if (blockStart.length < FIRST_CODE_UNITS) blockStart += text.slice(0, FIRST_CODE_UNITS);
       if (linkText.length <= MAX_LINK_CODE_UNITS) linkText += text;
     },
     onclosetag: (name) => {
       const closed = open.at(-1);
       if (closed === undefined) return;
+      if (name === "sup") raised -= 1;
       const { id, href } = closed.attributes;
       if (id !== undefined && !places.has(`${address}#${id}`)) {
         const noteElement = closed.headingCount === headingCount ? findNoteElement(open) : null;
@@ -135,6 +161,19 @@ function linksBack(note: Place, page: LinkedPage, mark: Link, places: ReadonlyMa
   return false;
 }
 
+/** Whether the links of a page in one direction are the marks of notes: their numbers are those of the notes, and rise. */
+function areOneWayMarks(marks: readonly Link[], places: ReadonlyMap<string, Place>): boolean {
+  const numbers = marks.map(({ text }) => Number(/\d+/.exec(text)?.[0]));
+  return (
+    marks.length >= MIN_ONE_WAY_MARKS &&
+    marks.every(({ target, isAttached }, index) => {
+      const note = places.get(target);
+      return isAttached && note?.page.numbersByBlock.get(note.firstBlock) === numbers[index];
+    }) &&
+    isSequence(numbers, { restarts: (number) => number === 1 })
+  );
+}
+
 /**
  * Finds the notes of a book.
  *
@@ -145,14 +184,18 @@ export function findNotes(pages: ReadonlyMap<string, string>): ReadonlyMap<strin
   const linkedPages = new Map([...pages].map(([path, html]) => [path, readLinks(path, html, places)]));
   for (const isConfirmed of [false, true]) {
     for (const page of linkedPages.values()) {
-      for (const mark of [...page.linksByBlock.values()].flat()) {
+      const marks = [...page.linksByBlock.values()].flat().filter(({ target, text, isBehindWords }) => {
+        const { noteElement = null } = places.get(target) ?? {};
+        return noteElement !== null && isBehindWords && MARK.test(text);
+      });
+      const isOneWay = areOneWayMarks(marks, places);
+      for (const mark of marks) {
         const note = places.get(mark.target);
         if (note === undefined || note.noteElement === null) continue;
-        if (!MARK.test(mark.text) || !mark.isBehindWords) continue;
         // Several marks may refer to one note, which links back to the first of them.
         const isNote = isConfirmed
           ? note.page.notes.has(note.noteElement)
-          : linksBack(note, page, mark, places);
+          : isOneWay || linksBack(note, page, mark, places);
         if (!isNote) continue;
         note.page.notes.add(note.noteElement);
         page.marks.add(mark.element);

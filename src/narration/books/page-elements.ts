@@ -9,13 +9,17 @@ export type UnspokenReason = UnspokenKind | "silent";
 
 export const setOf = (text: string): ReadonlySet<string> => new Set(text.split(" "));
 
-export const INLINE_ELEMENTS = setOf(
+const INLINE_ELEMENTS = setOf(
   "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark q rb ruby s samp small span strike strong sub sup time tt u var wbr img br rt rp rtc math svg object button input select textarea script style template",
 );
+/** The elements of MathJax, and those of HTML. */
+export const isInline = (name: string): boolean => INLINE_ELEMENTS.has(name) || name.startsWith("mjx-");
 /** Elements whose content is not text of the page. */
 const UNSPOKEN_ELEMENTS = setOf(
   "script style template noscript iframe object embed applet audio video canvas map datalist rp select textarea button input option progress meter head",
 );
+/** The `id` of a piece of text that React sends hidden, and that a script shows at its place. */
+const STREAMED_PIECE = /^S:[\da-z]+$/i;
 const HIDDEN_STYLE = /(?:display\s*:\s*none|visibility\s*:\s*hidden)/i;
 
 /** Types of pages and of their sections that are not spoken, in the vocabulary of `epub:type`. */
@@ -51,7 +55,12 @@ const UNSPOKEN_CLASSES: ReadonlyArray<readonly [kind: UnspokenKind, form: RegExp
   ["ebook_frame", /(?:^|\s)pg-boilerplate(?:\s|$)/],
   ["reference", /(?:^|\s)(?:noteref|footnote-?ref|fnanchor|footnote-?anchor|note-?ref)(?:\s|$)/i],
   ["page_mark", /(?:^|\s)(?:pagenum|pageno|page-?number|pagebreak)(?:\s|$)/i],
+  // The links to edit a section in MediaWiki.
+  ["navigation", /(?:^|\s)mw-editsection(?:\s|$)/],
 ];
+
+/** The class of raised marks in MediaWiki: `[3]`, `: p. 234`, `[citation needed]`. */
+const REFERENCE_CLASS = /(?:^|\s)(?:reference|Inline-Template)(?:\s|$)/;
 
 const MAX_DEPTH = 10_000;
 
@@ -74,6 +83,11 @@ export const typesOf = (attributes: Attributes): readonly string[] =>
 export const isMain = (name: string, attributes: Attributes): boolean =>
   name === "main" || attributes["role"] === "main";
 
+export const isHidden = (attributes: Attributes): boolean =>
+  (attributes["hidden"] !== undefined && !STREAMED_PIECE.test(attributes["id"] ?? "")) ||
+  attributes["aria-hidden"] === "true" ||
+  HIDDEN_STYLE.test(attributes["style"] ?? "");
+
 /** Returns why an element is not spoken; `null` if it is spoken. */
 export function findUnspokenReason(name: string, attributes: Attributes): UnspokenReason | null {
   if (UNSPOKEN_ELEMENTS.has(name)) return "silent";
@@ -82,13 +96,10 @@ export function findUnspokenReason(name: string, attributes: Attributes): Unspok
   const kind =
     UNSPOKEN_TYPES.find(([, known]) => types.some((type) => known.has(type)))?.[0] ??
     UNSPOKEN_CLASSES.find(([, form]) => form.test(classes))?.[0] ??
+    (name === "sup" && REFERENCE_CLASS.test(classes) ? "reference" : null) ??
     UNSPOKEN_NAMES[name] ??
     (name !== "header" && types.includes("banner") ? "navigation" : null);
-  const isHidden =
-    attributes["hidden"] !== undefined ||
-    attributes["aria-hidden"] === "true" ||
-    HIDDEN_STYLE.test(attributes["style"] ?? "");
-  return kind ?? (isHidden ? "hidden" : null);
+  return kind ?? (isHidden(attributes) ? "hidden" : null);
 }
 
 /**

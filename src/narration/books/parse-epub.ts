@@ -10,6 +10,7 @@ import { type BookPackage, parsePackage, readArchiveText } from "./book-package.
 import { type HtmlPage, parseHtmlPage } from "./html-page-parser.ts";
 import { findNotes } from "./note-links.ts";
 import type { PageBlock } from "./page-block.ts";
+import { MATTER_TYPES } from "./page-elements.ts";
 import { withoutBoilerplate } from "./parse-html.ts";
 
 /** A page counts as a table of contents if at least this share of its text is inside links of the book. */
@@ -82,13 +83,26 @@ function hasProse({ blocks }: HtmlPage): boolean {
   return prose.reduce((sum, units) => sum + units, 0) >= MIN_PROSE_CODE_UNITS;
 }
 
-/** Titles of pages that are cover, imprint and the like, also if no type says so. */
+/** Titles of pages that are cover, imprint and the like, also if no type says so. Some programs only give them an `id`. */
 const MATTER_TITLE =
   /^(?:title ?page|half[- ]title|copyright(?: page| notice)?|imprint|impressum|colophon|colofón)$/i;
 
-function hasMatterTitle({ blocks }: HtmlPage): boolean {
-  const first = blocks.find(({ block }) => getBlockText(block) !== "")?.block;
-  return first?.kind === "heading" && MATTER_TITLE.test(first.text.trim());
+function isNamedMatter({ blocks }: HtmlPage): boolean {
+  const first = blocks.find(({ block }) => getBlockText(block) !== "");
+  if (first?.ids.some((id) => MATTER_TYPES.has(id.toLowerCase())) === true) return true;
+  return first?.block.kind === "heading" && MATTER_TITLE.test(first.block.text.trim());
+}
+
+const INDEX_TITLE =
+  /^(?:(?:general|subject|name) )?index(?: of .{1,40})?$|^(?:register|sachregister|索引|índice (?:analítico|onomástico|remissivo|alfabético))$/i;
+const ENDS_IN_PAGE = /\d[\])\s]*$/;
+
+/** Whether a page has the title of an index, and most of its lines end in page numbers. */
+function isIndex({ blocks }: HtmlPage): boolean {
+  const [title = "", ...texts] = blocks.map(({ block }) => getBlockText(block)).filter(hasWords);
+  const lines = texts.flatMap((text) => text.split(HARD_BREAK)).filter((line) => line.trim().length > 1);
+  const entries = lines.filter((line) => ENDS_IN_PAGE.test(line));
+  return INDEX_TITLE.test(title.trim()) && entries.length > lines.length / 2;
 }
 
 /** Reports a whole page as not spoken. Adds its text to `unspoken`, so that a remark quotes its first words. */
@@ -118,8 +132,8 @@ export function parseEpub(bytes: Uint8Array, unspoken: UnspokenList): ParsedText
     const html = texts.get(path);
     if (html === undefined) continue;
     const page = parseHtmlPage(html, { isBook: true, notes: notes.get(path) }, unspoken);
-    const isMatter = (isBookMatter || hasMatterTitle(page)) && !hasProse(page);
-    if (isMatter || isContents(page)) addUnspokenPage("book_matter", page, unspoken);
+    const isMatter = (isBookMatter || isNamedMatter(page)) && !hasProse(page);
+    if (isMatter || isContents(page) || isIndex(page)) addUnspokenPage("book_matter", page, unspoken);
     else if (!isLinear) addUnspokenPage("aside", page, unspoken);
     else {
       if (blocks.length > 0) blocks.push({ kind: "rule" });

@@ -1,6 +1,8 @@
 /** Reads an HTML page as a text. If the page has a main element or articles, reads only these. */
-import { getBlockText, type ParsedText, type SourceBlock, type UnspokenList } from "../text/blocks.ts";
+import { getBlockText, type ParsedText, type SourceBlock, UnspokenList } from "../text/blocks.ts";
 import { markMissingChapters } from "../text/chapters/mark-chapters.ts";
+import { hasWords } from "../text/characters.ts";
+import { isTextNotCode } from "../text/markdown/indented-text.ts";
 import { normalizeLines } from "../text/normalize.ts";
 import { withoutInlineMarks } from "../text/plain/bracket-marks.ts";
 import {
@@ -10,6 +12,7 @@ import {
   namesProducers,
   parseGutenbergTitle,
 } from "../text/plain/ebook-boilerplate.ts";
+import { parsePlainText } from "../text/plain/plain-text.ts";
 import { withoutBookMatter } from "./book-matter.ts";
 import { parseHtmlPage } from "./html-page-parser.ts";
 import { findNotes } from "./note-links.ts";
@@ -55,8 +58,12 @@ function selectMainBlocks(
     ({ isInArticle }: PageBlock) => isInArticle,
     () => true,
   ].find((isIn) => blocks.some((each) => isIn(each) && getBlockText(each.block) !== ""));
-  return blocks.flatMap((each) => {
+  const first = blocks.findIndex((each) => each.block.kind === "paragraph" && isMain?.(each) === true);
+  return blocks.flatMap((each, index) => {
     if (isMain?.(each)) return [each];
+    // A heading inside the article is not spoken if all below it belongs to the site.
+    if (article !== null && first !== -1 && index > first)
+      return [{ ...each, unspokenAs: "navigation" as const }];
     const text = getBlockText(each.block);
     if (text !== "") unspoken.add("navigation", text);
     return [];
@@ -87,6 +94,26 @@ export function withoutBoilerplate<Each extends { readonly block: SourceBlock }>
   });
 }
 
+/** Minimum share of preformatted text on a page that is one text. Such a page may have a few links. */
+const MIN_PREFORMATTED_SHARE = 0.9;
+/** Minimum share of it that is no code. */
+const MIN_TEXT_SHARE = 0.5;
+/** A page with fewer paragraphs may be a poem, whose lines are kept. */
+const MIN_PARAGRAPHS = 4;
+
+const countUnits = (texts: readonly string[]): number => texts.reduce((sum, text) => sum + text.length, 0);
+
+/** Returns the text of a page that is a text file, saved by a browser or shown as an RFC; `null` for any other page. */
+function findPreformattedText(lines: string): string | null {
+  const page = parseHtmlPage(lines, { isBook: false, notes: undefined }, new UnspokenList());
+  const text = page.preformatted.join("\n");
+  if (text.length < MIN_PREFORMATTED_SHARE * (text.length + page.otherCodeUnits)) return null;
+  const paragraphs = text.split(/\n\s*\n/).filter(hasWords);
+  const ofText = paragraphs.filter((paragraph) => isTextNotCode(paragraph.trim()));
+  const isText = countUnits(ofText) >= MIN_TEXT_SHARE * countUnits(paragraphs);
+  return isText && paragraphs.length >= MIN_PARAGRAPHS ? text : null;
+}
+
 /**
  * Reads the main text of an HTML page.
  *
@@ -94,6 +121,8 @@ export function withoutBoilerplate<Each extends { readonly block: SourceBlock }>
  */
 export function parseHtml(html: string, unspoken: UnspokenList, article: Article | null = null): ParsedText {
   const lines = normalizeLines(html);
+  const preformatted = /<pre\b/i.test(lines) ? findPreformattedText(lines) : null;
+  if (preformatted !== null) return parsePlainText(preformatted, unspoken);
   const notes = findNotes(new Map([["", lines]])).get("");
   const { blocks, title, author } = parseHtmlPage(lines, { isBook: false, notes }, unspoken);
   const book = withoutBoilerplate(selectMainBlocks(blocks, article, unspoken), unspoken);

@@ -6,6 +6,7 @@ import { Readability } from "@mozilla/readability";
 import JSDOMParser from "@mozilla/readability/JSDOMParser.js";
 import { Parser } from "htmlparser2";
 import { collapseSpaces } from "../text/normalize.ts";
+import { isHidden } from "./page-elements.ts";
 
 export interface Article {
   readonly title: string | null;
@@ -32,6 +33,8 @@ const MAX_DEPTH = 300;
 const MIN_ARTICLE_CODE_UNITS = 250;
 const MAX_TITLE_CODE_UNITS = 400;
 const MAX_AUTHOR_CODE_UNITS = 100;
+/** An address, a date, or the words of a button. */
+const NO_AUTHOR = /:\/\/|\b(?:19|20)\d\d|^(?:follow|subscribe|share)\b/i;
 
 /** The attributes by which the reader view judges an element. */
 const ATTRIBUTE =
@@ -65,7 +68,9 @@ function toWellFormed(html: string): string {
       depth += 1;
       endText();
       isSilent = name === "style" || (name === "script" && attributes["type"] !== "application/ld+json");
-      const kept = Object.entries(attributes).filter(([key]) => ATTRIBUTE.test(key));
+      const kept = Object.entries(attributes).filter(
+        ([key]) => ATTRIBUTE.test(key) && (key !== "hidden" || isHidden(attributes)),
+      );
       const words = kept.map(([key, value]) => ` ${key}="${escapeMarkup(value)}"`).join("");
       written.push(`<${toName(name)}${words}${VOID_ELEMENT.test(name) ? "/" : ""}>`);
     },
@@ -95,10 +100,10 @@ export function findArticle(html: string): Article | null {
     const found = new Readability(parser.parse(toWellFormed(html)), options).parse();
     const pieces = found?.content?.getElementsByTagName(PIECE) ?? [];
     if (pieces.length === 0) return null;
-    const author = collapseSpaces(found?.byline ?? "").replace(/^by\s+/i, "");
+    const author = collapseSpaces(found?.byline ?? "").replace(/^(?:by|par|por)\s+/i, "");
     return {
       title: collapseSpaces(found?.title ?? "").slice(0, MAX_TITLE_CODE_UNITS) || null,
-      author: author.length > MAX_AUTHOR_CODE_UNITS || author.includes("://") ? null : author || null,
+      author: author.length > MAX_AUTHOR_CODE_UNITS || NO_AUTHOR.test(author) ? null : author || null,
       pieces: new Set(pieces.map((piece) => Number(piece.getAttribute("n")))),
     };
   } catch {

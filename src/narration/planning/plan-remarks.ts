@@ -51,7 +51,7 @@ function buildLanguageRemarks({ parts }: NarrationPlan, voice: string | undefine
     const id = part.voice ?? voice ?? "";
     texts.set(id, `${texts.get(id) ?? ""}${part.text}\n`.slice(0, 20_000));
   }
-  return [...texts].flatMap(([id, text]) => describeLanguageMismatch(text, id));
+  return [...new Set([...texts].flatMap(([id, text]) => describeLanguageMismatch(text, id)))];
 }
 
 function buildVoicesRemarks({ parts }: NarrationPlan, voice: string | undefined): string[] {

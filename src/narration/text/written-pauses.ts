@@ -78,7 +78,8 @@ export function withPauses(blocks: readonly SourceBlock[]): SourceBlock[] {
 
 function divideByPauses(blocks: readonly SourceBlock[]): SourceBlock[] {
   return blocks.flatMap((block): SourceBlock[] => {
-    if (block.kind !== "paragraph" || !/pause|break|silence/i.test(block.text)) return [block];
+    if (block.kind !== "paragraph" || !/[[(]/.test(block.text) || !/pause|break|silence/i.test(block.text))
+      return [block];
     const divided: SourceBlock[] = [];
     let from = 0;
     const add = (to: number): void => {

@@ -1,4 +1,5 @@
 /** Books that are damaged, hostile or protected: each is refused in one sentence before anything is planned. */
+import { unzipSync, zipSync } from "fflate";
 import { describe, expect, it } from "vitest";
 import { AudioError } from "../../../src/errors.ts";
 import { parseEpub } from "../../../src/narration/books/parse-epub.ts";
@@ -80,6 +81,11 @@ describe("a book", () => {
         archive.writeUInt16LE(archive.readUInt16LE(local + 6) | 1, local + 6);
       }),
       /encrypted/,
+    ],
+    [
+      "a file outside, written with backslashes",
+      withFiles({ "..\\..\\outside.txt": "x" }),
+      /leads out of it/,
     ],
     ["a file outside", withFiles({ "../../outside.txt": "x" }), /leads out of it/],
     ["a file of the whole disk", withFiles({ "/etc/outside.txt": "x" }), /leads out of it/],
@@ -210,6 +216,23 @@ describe("a book", () => {
   it("is read if its archive lists folders, also the one of the whole archive", () => {
     const bytes = withFiles({ "/": "", "OPS/pictures/": "" });
     expect(parseEpub(bytes, new UnspokenList()).blocks).not.toEqual([]);
+  });
+
+  it.each(["OPS/./one.xhtml", "./OPS//one.xhtml", "OPS\\one.xhtml"])(
+    "is read if its archive writes the name %s",
+    (name) => {
+      const files = { [name]: pageOf("<p>Late.</p>") };
+      const { "OPS/one.xhtml": _, ...others } = unzipSync(packBook({ pages: [ONE], files }));
+      expect(parseEpub(zipSync(others), new UnspokenList()).blocks).toMatchObject([{ text: "Late." }]);
+    },
+  );
+
+  it("is read if an entry of its order names nothing, and takes no filler for its title and author", () => {
+    const metadata = "<dc:title>Unknown Title</dc:title><dc:creator>Unknown</dc:creator>";
+    const order = packageOf({ pages: [ONE], metadata }).replace("<spine>", '<spine><itemref idre="gone"/>');
+    const book = parseEpub(withFiles({ "OPS/book.opf": order }), new UnspokenList());
+    expect(book).toMatchObject({ title: null, author: null });
+    expect(book.blocks).not.toEqual([]);
   });
 
   it("is read if it declares a document type of EPUB 2", () => {

@@ -109,6 +109,20 @@ describe("notes without types", () => {
     expect(read({ pages })).toEqual({ words: ["One. Two."], unspokenRows: ["reference 2", "footnote 1"] });
   });
 
+  it("are found without links back if several numbers directly behind words lead to them", () => {
+    const oneWay = [1, 2, 3]
+      .map((n) => `<p>Word.<span><a href="#n${n}">${n}</a></span> ${PROSE}</p>`)
+      .join("");
+    const notes = [1, 2, 3].map((n) => `<p id="n${n}">${n}. Ledger.</p>`).join("");
+    expect(read(page(`${oneWay}<h3>Notes</h3>${notes}`))).toEqual({
+      words: Array(3).fill(`Word. ${PROSE}`),
+      unspokenRows: ["reference 3", "footnote 3"],
+    });
+    // Paragraphs that a text refers to are no notes.
+    const rules = [1, 2, 3].map((n) => `<p>See rule <a href="#n${n}">${n}</a>. ${PROSE}</p>`).join("");
+    expect(read(page(rules + notes)).unspokenRows).toEqual([]);
+  });
+
   it.each<readonly [what: string, body: string, words: readonly string[]]>([
     [
       "a note that is linked once",
@@ -127,6 +141,28 @@ describe("notes without types", () => {
     ],
   ])("are not %s", (_, body, words) => {
     expect(read(page(body))).toEqual({ words, unspokenRows: [] });
+  });
+});
+
+describe("pages that only an id or their form names", () => {
+  it.each<readonly [what: string, body: string]>([
+    ["a title page", `<div id="title-page"><h1>The Lock</h1><h3>Ada Writer</h3></div>`],
+    ["an imprint", `<div id="copyright-page"><p>All rights reserved.</p></div>`],
+    [
+      "an index without links",
+      `<h1>Index</h1><p><a id="A">A</a><br/>Abutment, 7, 118<br/>Arches, of brick, ${"12, ".repeat(40)}60–62<br/>– wooden, 9</p>`,
+    ],
+  ])("are not spoken: %s", (_, body) => {
+    const pages = [
+      { id: "one", body },
+      { id: "two", body: `<p>${PROSE}</p>` },
+    ];
+    expect(read({ pages })).toEqual({ words: [PROSE], unspokenRows: ["book_matter 1"] });
+  });
+
+  it("are spoken if they are text", () => {
+    const body = `<h1>Index</h1><p>${PROSE}</p><p>It was 1914.</p><p>${PROSE}</p>`;
+    expect(read(page(body)).words).toEqual(["# Index", PROSE, "It was 1914.", PROSE]);
   });
 });
 

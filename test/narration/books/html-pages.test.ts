@@ -121,7 +121,38 @@ describe("a page of HTML", () => {
       ["A."],
       ["ebook_frame 2"],
     ],
+    [
+      "the heading of notes above a licence",
+      "<p>*** START OF THE PROJECT GUTENBERG EBOOK A ***</p><p>A.</p><h2>NOTES</h2><div role='doc-endnotes'><p>B.</p></div><p>*** END OF THE PROJECT GUTENBERG EBOOK A ***</p><p>License.</p>",
+      ["A."],
+      ["ebook_frame 1", "footnote 1"],
+    ],
     ["notes", "<p>A.</p><section role='doc-endnotes'><p>B.</p></section>", ["A."], ["footnote 1"]],
+    [
+      "the links and raised marks of MediaWiki",
+      "<h2>One<span class='mw-editsection'>[<a>edit</a>]</span></h2><p>A<sup class='Inline-Template'>[<i>citation needed</i>]</sup> b.<sup class='reference'>:p. 234</sup></p>",
+      ["# One".replace("#", "##"), "A b."],
+      ["navigation 1", "reference 2"],
+    ],
+    ["long marks of notes in brackets", "<p>A.<sup>[who said so?]</sup></p>", ["A."], ["reference 1"]],
+    [
+      "formulas that are hidden beside their pictures",
+      "<p>If <span><span style='display: none'><math><mi>a</mi></math></span><img aria-hidden='true' alt='a'></span> is, b.</p>",
+      ["If is, b."],
+      ["math 1"],
+    ],
+    [
+      "formulas of MathJax, without a break of the sentence",
+      "<p>If <mjx-container><mjx-math></mjx-math><mjx-assistive-mml><math><mi>a</mi></math></mjx-assistive-mml></mjx-container> is, b.</p>",
+      ["If is, b."],
+      ["math 1"],
+    ],
+    [
+      "the name above contents, with them",
+      `<p>Table of Contents</p><ul>${["a", "b", "c", "d", "e"].map((id) => `<li><a href="#${id}">The ${id}</a></li>`).join("")}</ul><p>A.</p>`,
+      ["A."],
+      ["book_matter 1"],
+    ],
   ])("omits %s", (_, html, words, unspokenRows) => {
     const page = spokenTextOf(html);
     expect(page.words).toEqual(words);
@@ -173,6 +204,31 @@ describe("a page of HTML", () => {
       "pictures that are no initials",
       "<p><img alt='A letter from home'> and <img alt='Vitamin A'>.</p>",
       ["A letter from home and Vitamin A ."],
+    ],
+    [
+      "pieces that React sends hidden",
+      "<div hidden id='S:a'><p>A.</p></div><div hidden id='menu'><p>B.</p></div>",
+      ["A."],
+    ],
+    [
+      "titles of tables that are in no row",
+      "<table><thead><th></th><th>Sky</th></thead><tbody><tr><td>One</td><td>Grey</td></tr></table>",
+      ["One, Sky: Grey"],
+    ],
+    [
+      "lowered words behind a number",
+      "<p>In 2021<sub>5ya</sub> and x<sub>1</sub>.</p>",
+      ["In 2021 5ya and x1."],
+    ],
+    [
+      "a text file that a browser saved, as plain text",
+      "<html><head></head><body><pre>THE LOCK\n\nIt rained all night, and the river\nrose by a yard.\n\n* and nobody slept in the house, not even the keeper\n\nAda Writer [Page 1]\n\nIn the morning the gate was gone,\nand so was the ferry.\n\nAda Writer [Page 2]\n</pre></body></html>",
+      [
+        "THE LOCK",
+        "It rained all night, and the river rose by a yard.",
+        "* and nobody slept in the house, not even the keeper",
+        "In the morning the gate was gone, and so was the ferry.",
+      ],
     ],
     ["characters by name", "<p>A&nbsp;&ndash;&#x42;</p>", ["A –B"]],
     ["first letters that stand alone", "<p><span>T</span>he end.</p>", ["The end."]],

@@ -48,6 +48,26 @@ describe("a page that declares itself an article", () => {
     expect(unspokenRows).toContain("reference 3");
   });
 
+  it.each(["Monday, 3 March 2025", "Follow Ada", "Ada Writer2nd Sep 2022"])(
+    "takes no author from %s",
+    async (words) => {
+      const article = `<p class="byline">${words}</p>${TEXT.map((text) => `<p>${text}</p>`).join("")}`;
+      expect((await read(page(OG_TYPE, article))).author).toBeNull();
+    },
+  );
+
+  it("has no heading whose text belongs to the site", async () => {
+    const article = `<h2>Why</h2>${TEXT.map((text) => `<p>${text}</p>`).join("")}<h2>Sources</h2><div class="share sidebar comment footer"><ul><li><a href="/a">Log in</a></li></ul></div>`;
+    const { words, unspokenRows } = await read(page(OG_TYPE, article));
+    expect(words).toEqual(["The Lock", "Why", ...TEXT]);
+    expect(unspokenRows).toEqual(["navigation 4"]);
+  });
+
+  it("keeps its heading if it has nothing else", async () => {
+    const html = `<html><head><title>The Lock</title>${JSON_LD}</head><body><h1>The Lock</h1><div class="menu">Home</div></body></html>`;
+    expect((await read(html)).words).toContain("The Lock");
+  });
+
   it("loses no entry if it is a table of contents", async () => {
     const entries = Array.from({ length: 30 }, (_, n) => `The lock number ${n} of the river`);
     const list = entries.map((entry, n) => `<li><a href="/p/${n}">${entry}</a></li>`).join("");

@@ -138,4 +138,12 @@ describe("emphasis", () => {
     const long = "word ".repeat(200).trim();
     expect(spokenTextOf(`It is _${long}_ and snake_case.`)[0]).toBe(`It is ${long} and snake_case.`);
   });
+
+  it.each([
+    ["loses its asterisks", "It *is* **so**, *she said*.", "It is so, she said."],
+    ["is no product", "It is 2*3*4 and 5 * 6 * 7.", "It is 2*3*4 and 5 * 6 * 7."],
+    ["is no mark of a note", "The gate* leaked.\n\n*The first one.", "The gate* leaked."],
+  ])("%s", (_, text, words) => {
+    expect(spokenTextOf(text)[0]?.split("\n\n")[0]).toBe(words);
+  });
 });

@@ -105,7 +105,7 @@ describe("a name of `voices` alone on its line", () => {
 
   it("is joined by other recurring names, which are reported", () => {
     const text = "Anna\nOne.\n\nKing\nTwo.\n\nAnna\nThree.\n\nKing\nFour.\n\nKing\nFive.";
-    expect(turns(text)[1]).toBe("-: King Two.");
+    expect(turns(text)[1]).toBe("-: King\nTwo.");
     expect(plan(text).voicelessNames).toEqual([{ name: "King", count: 3 }]);
   });
 
@@ -290,5 +290,60 @@ describe("a name with other accents", () => {
 
   it("is not a name with other letters", () => {
     expect(plan("Thomas: One.", voices).parts[0]?.voice).toBeUndefined();
+  });
+});
+
+describe("a name that stands above its words", () => {
+  const script = (form: (name: string) => string): string =>
+    ["ANNA", "BEN", "ANNA", "BEN", "ANNA", "BEN"].map((name) => `${form(name)}\nIt rains.`).join("\n\n");
+
+  it.each([
+    ["in capitals", (name: string) => name],
+    ["with a colon", (name: string) => `${name}:`],
+    ["with a direction", (name: string) => `${name} (O.S.)`],
+  ])("is told without voices, and stays on its line: %s", (_, form) => {
+    const { voicelessNames, parts } = plan(script(form), {});
+    expect(voicelessNames).toMatchObject([
+      { name: "ANNA", count: 3 },
+      { name: "BEN", count: 3 },
+    ]);
+    expect(parts[0]?.text).toMatch(/^ANNA.*\nIt rains\.\n\nBEN/);
+  });
+
+  it("is told in a text whose labels and words share a paragraph", () => {
+    const text = "MR. REED:\n  Who was it?\nMS. FIELD:\n  I was.\n".repeat(3);
+    expect(plan(text, {}).voicelessNames?.map(({ name }) => name)).toEqual(["MR. REED", "MS. FIELD"]);
+  });
+
+  it.each([
+    ["headings in capitals", "RAIN\nIt fell.\n\nRAIN\nIt fell.\n\nRAIN\nIt fell."],
+    ["words that introduce lists", "Cost:\n- one\n- two\n\nCost:\n- one\n\nCost:\n- two"],
+  ])("is no name: %s", (_, text) => {
+    expect(plan(text, {}).voicelessNames).toBeUndefined();
+  });
+
+  it("keeps a voiceless name on its line beside names with voices", () => {
+    const said = turns(`INT. HOUSE - DAY\n\n${script((name) => name)}${"\n\nCARL\nIt does.".repeat(3)}`);
+    expect(said.at(-1)).toMatch(/^-: CARL\nIt does\./);
+  });
+});
+
+describe("a label with a full stop", () => {
+  it("may be a letter of voices inside a paragraph, as in a court", () => {
+    const text = "Q. Who was it?\nA. I was.\nIt rained.\nQ. When?\nA. In May.";
+    const { parts } = plan(text, { Q: "felix_zh", A: "kian_en_zh" });
+    expect(parts.map(({ voice, text: words }) => `${voice}: ${words}`)).toEqual([
+      "felix_zh: Who was it?",
+      "kian_en_zh: I was.\n\nIt rained.",
+      "felix_zh: When?",
+      "kian_en_zh: In May.",
+    ]);
+  });
+
+  it.each(["Yes", "Mr", "BY MS"])("is not %s, however often it recurs", (word) => {
+    const text = `Anna\n\n${word}. Reed it was.\n\nBen\n\nIt was.\n\n`.repeat(4);
+    const { voicelessNames = [], parts } = plan(text);
+    expect(voicelessNames.map(({ name }) => name)).not.toContain(word);
+    expect(parts.every(({ voice }) => voice !== undefined)).toBe(true);
   });
 });

@@ -17,6 +17,30 @@ const EN = "# The and of that\n\n";
 
 describe("markup of other tools", () => {
   it.each([
+    ["roles of MyST", `${EN}A {term}\`lock <locks>\` and {kbd}\`Esc\`.`, "A lock and Esc."],
+    ["labels and comments of MyST", `${EN}One.\n\n(gate)=\n\n% Not yet.\n% Later.\n\nTwo.`, "One.\n\nTwo."],
+    [
+      "directives of MyST with options and files",
+      `${EN}:::{tip} Oil\n:class: dropdown\nNow.\n:::\n\n:::{figure} images/gate.svg\nThe gate.\n:::\n\n:::{note} Use \`oil\`.\n:::`,
+      "Oil\n\nNow.\n\nThe gate.\n\nUse oil.",
+    ],
+    ["references of bookdown", `${EN}As in Chapter \\@ref(gate:one).`, "As in Chapter."],
+    [
+      "long attributes in quotation marks",
+      `${EN}![](gate.svg){alt='A "gate" {small}' width="40%"}\n\nOne.`,
+      "One.",
+    ],
+    ["headings without a blank", `${EN}#Where do we go?\n\nOn [it](x).`, "Where do we go?\n\nOn it."],
+    [
+      "tables in a grid",
+      `${EN}+-----+------+\n| Day | Sky  |\n+=====+======+\n| One | \`\`\`  |\n+-----+------+\n\nTwo.`,
+      "Day, Sky\nOne\n\nTwo.",
+    ],
+    [
+      "code of Hugo and Jekyll",
+      `${EN}One.\n\n{{< highlight go >}}\nlet a = 1\n{{< /highlight >}}\n\n{% highlight ruby %}\nputs 1\n{% endhighlight %}\n\nTwo.`,
+      "One.\n\nTwo.",
+    ],
     ["a power, in English", `${EN}It was 2<sup>10</sup> of them.`, "It was 2 to the power of 10 of them."],
     [
       "a power of a product",
@@ -275,6 +299,15 @@ describe("marks that are never closed", () => {
     "++a+",
     "!!! a\n",
     "import a\n",
+    "{{< code a >}}\n",
+    "{% highlight a %}",
+    "+--+\n| a\n\n",
+    "{a}`b",
+    "(a)=\n",
+    ":::{a} b\n:c: d\n",
+    "\n\n% a\n",
+    "]{a='",
+    "\n\n#Aa b\n\n",
     " ".repeat(60_000),
   ])("are planned quickly: 400,000 characters of %j", (mark) => {
     const startCpuUsage = process.cpuUsage();

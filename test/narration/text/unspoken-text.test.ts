@@ -311,6 +311,19 @@ describe("page marks without end", () => {
   });
 });
 
+it("the pages of contents with leaders are no numbers of lines of verse", () => {
+  const contents = Array.from(
+    { length: 15 },
+    (_, n) => `${n + 1}. Gate ${"AB"[n % 2]}${".".repeat(20)}${n + 1}`,
+  );
+  expect(plan(`${contents.join("\n")}\n\nIt leaked.`).unspoken.map(({ kind }) => kind)).toEqual(["leader"]);
+});
+
+it("an address with parentheses is shortened as a whole", () => {
+  const text = "See https://ja.wikipedia.org/wiki/A_(%E5%93%B2) and (https://a.example/b).";
+  expect(spokenTextOf(text)).toBe("See ja.wikipedia.org and (a.example).");
+});
+
 describe("numbers of lines of verse", () => {
   const verse = (ends: (line: number) => string): string =>
     Array.from({ length: 30 }, (_, n) => `The river ran,${ends(n + 1)}`).join("\n");
@@ -336,6 +349,11 @@ describe("lines above a text", () => {
     [
       "fields apart",
       "Title: The Lock\n\nAuthor: Ada Writer\n\nRelease Date: May 1\n\nIt leaked.",
+      "Ada Writer",
+    ],
+    [
+      "a title page that is indented",
+      "    Title: The Lock\n    Author: Ada Writer\n    Draft date: May 1\n\nIt leaked.",
       "Ada Writer",
     ],
     [

@@ -11,7 +11,7 @@ import { HARD_BREAK, normalizeLines } from "../normalize.ts";
 import { withoutInlineMarks } from "../plain/bracket-marks.ts";
 import { withoutEbookBoilerplate } from "../plain/ebook-boilerplate.ts";
 import { withoutHeader } from "../plain/header-lines.ts";
-import { isWrapped } from "../plain/verse-lines.ts";
+import { isWrapped } from "../plain/kept-lines.ts";
 import { wordRow } from "../table-row.ts";
 import { isWordsInBrackets } from "./html-elements.ts";
 import { isTextNotCode } from "./indented-text.ts";

@@ -40,7 +40,7 @@ function speakRaised(base: string, inner: string, language: Language | null): st
   if (isQuantity && (isNumber || /^[-−+]?\p{N}*\p{L}$/u.test(inner)))
     return spellPower(base, inner, language);
   // A note mark, as in `note3` or `end.3`.
-  if (isNumber || /^(?:[*†‡§]|\[.{1,4}\])+$/u.test(inner)) return null;
+  if (isNumber || /^(?:[*†‡§]|\[[^\]]{1,40}\])+$/u.test(inner)) return null;
   return appendRaised(base, inner);
 }
 
@@ -50,8 +50,10 @@ function appendRaised(base: string, inner: string): string {
   return isTight ? base + inner : `${base} ${inner}`;
 }
 
-const appendLowered = (base: string, inner: string): string =>
-  /\p{N}$/u.test(base) && /^\p{N}/u.test(inner) ? `${base}_${inner}` : appendRaised(base, inner);
+const appendLowered = (base: string, inner: string): string => {
+  if (!/\p{N}$/u.test(base) || !/^\p{N}/u.test(inner)) return appendRaised(base, inner);
+  return `${base}${/\p{L}{2}/u.test(inner) ? " " : "_"}${inner}`;
+};
 
 /**
  * Replaces each `<sup>` and `<sub>` element by text that can be spoken. In an English text, `10<sup>6</sup>` becomes

@@ -101,7 +101,7 @@ function withoutReferences(paragraphs: readonly string[], unspoken: UnspokenList
  * @returns the same number of paragraphs, some of them empty
  */
 export function withoutMarks(paragraphs: readonly string[], unspoken: UnspokenList): string[] {
-  const withoutBracketed = withoutLineNumbers(paragraphs, HARD_BREAK, unspoken).map((text) => {
+  const withoutBracketed = paragraphs.map((text) => {
     const line = text.trim().replace(/^\*{1,3}|\*{1,3}$/g, "");
     if (line.length > 80 || !(TRANSITION_LINE.test(line) || CENTRED_LINE.test(line)))
       return withoutForms(withoutReadings(text, unspoken), unspoken);
@@ -113,10 +113,8 @@ export function withoutMarks(paragraphs: readonly string[], unspoken: UnspokenLi
 
 /** Removes marks such as note numbers, page numbers and `[Illustration]` from the paragraphs. */
 export function withoutInlineMarks(blocks: readonly SourceBlock[], unspoken: UnspokenList): SourceBlock[] {
-  const texts = withoutMarks(
-    blocks.map((block) => (block.kind === "paragraph" ? block.text : "")),
-    unspoken,
-  );
+  const paragraphs = blocks.map((block) => (block.kind === "paragraph" ? block.text : ""));
+  const texts = withoutMarks(withoutLineNumbers(paragraphs, HARD_BREAK, unspoken), unspoken);
   return blocks.flatMap((block, index): SourceBlock[] => {
     if (block.kind !== "paragraph") return [block];
     const words = texts[index] ?? "";

@@ -92,7 +92,11 @@ export function withoutHeader(text: string, unspoken: UnspokenList): HeadedText 
     unspoken.add("front_matter", matter.replace(/^\S+|\S+\s*$/g, ""));
     return { ...readFields(matter.split("\n")), text: text.slice(matter.length) };
   }
-  const lines = text.replace(/^\s+/, "").split("\n");
+  const [indentation = ""] = /^[ \t]*(?=\S)/m.exec(text) ?? [];
+  const lines = text
+    .trimStart()
+    .split("\n")
+    .map((line) => (line.startsWith(indentation) ? line.slice(indentation.length) : line));
   const percent = /^%[ \t]+[^\p{Ll}\s]/u.test(lines[0] ?? "") ? readPercentLines(lines) : [];
   const fields = percent.length > 0 ? percent : readFieldLines(lines);
   if (fields.length === 0) return { text, title: null, author: null };

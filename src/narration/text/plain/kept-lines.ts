@@ -1,16 +1,137 @@
 /**
  * Decides which line breaks of plain text are intended, as in verse and lists. The other line breaks come from the
- * width of a page. Without evidence, lines are joined.
+ * width of a page. Evidence: form (capitals, indentation) and share. In wrapped prose, a line has no room for the first
+ * word of the line below; in verse, it often has. Without evidence, lines are joined.
  */
+import { isCjk } from "../characters.ts";
 import { HARD_BREAK } from "../normalize.ts";
 import {
+  computeShareOfLines,
+  countFreeBreaks,
   INDENTED_CODE_UNITS,
   MAX_PARAGRAPH_CODE_UNITS,
+  measureFirstWordLength,
   measureIndentation,
+  STARTS_LOWERCASE,
+  STARTS_UPPERCASE,
   splitLines,
 } from "./line-shapes.ts";
-import { joinListItems } from "./list-lines.ts";
-import { estimatePageWidth, isStanza, isVerse, isWrappedPair, joinWrappedLines } from "./verse-lines.ts";
+import { joinListItems, LIST_MARKER } from "./list-lines.ts";
+
+/** Minimum share of lines that begin with a small letter in wrapped prose. Verse seldom has so many such lines. */
+const MIN_LOWERCASE_SHARE = 0.5;
+/**
+ * Maximum share of line breaks in wrapped prose after which the next word would still have fitted on the line above.
+ */
+const MAX_PROSE_FREE_BREAKS_SHARE = 0.2;
+
+/** Whether the lines of an indented block were wrapped at a width. Such a block is not a poem. */
+export function isWrapped(text: string): boolean {
+  const lines = splitLines(text);
+  return (
+    lines.length > 1 &&
+    computeShareOfLines(lines.slice(1), STARTS_LOWERCASE) >= MIN_LOWERCASE_SHARE &&
+    countFreeBreaks(lines) < MAX_PROSE_FREE_BREAKS_SHARE * (lines.length - 1)
+  );
+}
+
+/** Minimum number of lines in verse. Fewer lines may be a sentence that was wrapped once. */
+const MIN_VERSE_LINES = 3;
+/**
+ * Minimum share of lines in verse that begin with a capital letter. The first line does not count. In wrapped prose,
+ * only some lines begin with a capital letter.
+ */
+const MIN_CAPITALS_SHARE = 0.8;
+/**
+ * Minimum share of line breaks after which the next word would still have fitted on the line above. With a smaller
+ * share, the lines are wrapped prose.
+ */
+const MIN_FREE_BREAKS_SHARE = 0.25;
+/**
+ * Minimum share of line breaks in Chinese and Japanese verse after which the next word would still have fitted on the
+ * line above. A break at the end of a sentence counts, too.
+ */
+const MIN_CJK_FREE_BREAKS_SHARE = 0.75;
+const CJK_SENTENCE_END = /[。！？；]$/;
+/** Lines of verse are shorter than this length. Most lines of prose are longer. */
+const WIDE_CODE_UNITS = 60;
+
+/**
+ * Whether the lines are verse.
+ *
+ * @param isIndented whether the lines are indented deeper than the surrounding text
+ */
+function isVerse(lines: readonly string[], isIndented: boolean): boolean {
+  const further = lines.slice(1);
+  const capitals = computeShareOfLines(further, STARTS_UPPERCASE);
+  const isNarrow = lines.every(({ length }) => length < WIDE_CODE_UNITS);
+  if (isIndented && capitals === 1 && !LIST_MARKER.test(lines[0] ?? "")) return isNarrow;
+  if (lines.length < MIN_VERSE_LINES) return false;
+  if (isNarrow && capitals === 1 && lines.length > MIN_VERSE_LINES) return true;
+  const isFree = countFreeBreaks(lines) >= MIN_FREE_BREAKS_SHARE * further.length;
+  if (further.every((line) => isCjk(line.charAt(0))))
+    return countFreeBreaks(lines, CJK_SENTENCE_END) >= MIN_CJK_FREE_BREAKS_SHARE * further.length;
+  return isFree && (capitals >= MIN_CAPITALS_SHARE || (isIndented && isNarrow));
+}
+
+/** The width of the page is estimated only from paragraphs with at least this many lines. */
+const MIN_MEASURED_LINES = 3;
+
+/**
+ * Estimates the width of the page. Takes the longest line of each paragraph with several lines, and returns the median
+ * of their lengths.
+ */
+function estimatePageWidth(paragraphs: readonly string[]): number {
+  const widths = paragraphs
+    .map((paragraph) => paragraph.split("\n").filter((line) => /\S/.test(line)))
+    .filter(({ length }) => length >= MIN_MEASURED_LINES)
+    .map((lines) => lines.reduce((max, line) => Math.max(max, line.trimEnd().length), 0))
+    .sort((one, other) => one - other);
+  return widths[Math.floor(widths.length / 2)] ?? Number.POSITIVE_INFINITY;
+}
+
+/**
+ * Whether the width of the page caused the break between two lines: the first line has no room for the first word of
+ * the second line.
+ */
+function isWrappedPair(paragraph: string, [, second = ""]: readonly string[], pageWidth: number): boolean {
+  const [first = ""] = paragraph.replace(/^\n+/, "").split("\n", 1);
+  return first.trimEnd().length + 1 + measureFirstWordLength(second) > pageWidth;
+}
+
+/** Matches the beginning of a line of verse: a capital letter, a digit or a dash. */
+const BEGINS_VERSE_LINE = new RegExp(`${STARTS_UPPERCASE.source}|^[-–—]`, "u");
+/** Minimum share of lines in a stanza that begin like a line of verse. The first line does not count. */
+const MIN_VERSE_BEGIN_SHARE = 0.6;
+const MAX_VERSE_LINE_CODE_UNITS = 200;
+
+/**
+ * Joins each continued line of verse to the line above. A continued line begins with a small letter and is indented
+ * deeper than other lines.
+ */
+function joinWrappedLines(paragraph: string): string[] {
+  const raw = paragraph.split("\n").filter((line) => /\S/.test(line));
+  const min = measureIndentation(paragraph);
+  const joined: string[] = [];
+  for (const line of raw) {
+    const isDeeper = line.search(/\S/) >= min + INDENTED_CODE_UNITS;
+    if (joined.length > 0 && isDeeper && STARTS_LOWERCASE.test(line.trim()))
+      joined.push(`${joined.pop()} ${line.trim()}`);
+    else joined.push(line.trim());
+  }
+  return joined;
+}
+
+/**
+ * Whether a stanza in a text of verse keeps its lines, even if the stanza alone could be prose. Evidence: share of
+ * verse in the whole text.
+ */
+function isStanza(lines: readonly string[]): boolean {
+  return (
+    computeShareOfLines(lines.slice(1), BEGINS_VERSE_LINE) >= MIN_VERSE_BEGIN_SHARE &&
+    lines.every(({ length }) => length <= MAX_VERSE_LINE_CODE_UNITS)
+  );
+}
 
 /**
  * Minimum share of verse paragraphs in a text of verse, among the paragraphs that have several lines and are not lists.

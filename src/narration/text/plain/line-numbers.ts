@@ -9,8 +9,8 @@ const MIN_NUMBERS = 3;
 /** By how many lines the distance may differ from the step, because of titles and wrapped lines. */
 const SLACKS = [0, 1, -1, 2, -2];
 const MAX_LINE_CODE_UNITS = 120;
-/** A number that is not the end of a longer number, a price or a formula. */
-const LINE_NUMBER = /(?<![\d$€£¥#/+=%-]|\d[.,:])\d{1,4}$/;
+/** A number that is not the end of a longer number, a price or a formula, nor the page of contents with leaders. */
+const LINE_NUMBER = /(?<![\d$€£¥#/+=%-]|\d[.,:]|\.{3} {0,4})\d{1,4}$/;
 
 const ENDS_IN_NUMBER = /\d[^\S\n\u2028]{0,9}(?:[\n\u2028]|$)/;
 

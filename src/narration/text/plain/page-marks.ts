@@ -211,7 +211,8 @@ function renderTableLines(groups: ReadonlyArray<readonly string[][]>): string[] 
   return rows.map((cells) => wordRow(cells) + HARD_BREAK);
 }
 
-function withoutFrames(text: string, unspoken: UnspokenList): string {
+/** Turns the rows between the frames of tables into lines, with commas between the cells. */
+export function withoutFrames(text: string, unspoken: UnspokenList): string {
   if (!/[|+\u2500-\u257f]/.test(text)) return text;
   const lines = text.split("\n");
   const matches = (form: RegExp, line: string): boolean =>

@@ -12,6 +12,7 @@ const INDENTED_LINE = /^\u3000/;
  * a sentence. Otherwise, they may be wrapped lines of an indented block.
  */
 const SPACED_LINE = /^ {2,8}[“「『（\u3040-\u30ff\u4e00-\u9fff]/;
+const MAY_BE_INDENTED = new RegExp(`${INDENTED_LINE.source}|${SPACED_LINE.source}`, "m");
 const SPEECH_LINE = /^[「『（―—]/;
 /**
  * Minimum ratio of two counts. The first is the number of lines that are indented, or that begin with a mark of speech
@@ -67,6 +68,8 @@ function separateManualHeadings(paragraphs: readonly string[]): readonly string[
  * are indented.
  */
 function separateLineParagraphs(text: string): string {
+  const hasBlank = /\S[^\S\n]*\n[^\S\n]*\n\s*\S/.test(text);
+  if (hasBlank && !MAY_BE_INDENTED.test(text)) return text;
   const lines = text.split("\n");
   const filled = lines.filter((line) => /\S/.test(line));
   const ending = filled.filter((line) => ENDS_SENTENCE.test(line)).length;
@@ -79,7 +82,6 @@ function separateLineParagraphs(text: string): string {
   if (indented > 1 && indented + speeches >= MIN_INDENTED_SHARE * ending) {
     return lines.map((line) => (begin.test(line) || SPEECH_LINE.test(line) ? `\n${line}` : line)).join("\n");
   }
-  const hasBlank = /\S[^\S\n]*\n[^\S\n]*\n\s*\S/.test(text);
   if (hasBlank || filled.length < MIN_LINE_PARAGRAPHS) return text;
   return ending >= MIN_ENDING_SHARE * filled.length ? filled.join("\n\n") : text;
 }

@@ -21,8 +21,12 @@ import { splitParagraphs } from "./paragraphs.ts";
 import { withoutCueTimes } from "./subtitles.ts";
 import { shortenAddresses } from "./web-addresses.ts";
 
-/** Matches emphasis as Project Gutenberg writes it (`_word_`), but not `snake_case` and `__init__`. */
-const UNDERSCORED_WORDS = /(?<![\p{L}\p{N}_])_(?=\S)([^_]+)(?<=\S)_(?![\p{L}\p{N}_])/gu;
+/**
+ * Matches emphasis as Project Gutenberg (`_word_`) and scripts (`*word*`) write it, but not `snake_case`, `__init__`,
+ * `2*3*4`, and the marks of notes.
+ */
+const EMPHASISED_WORDS =
+  /(?<![\p{L}\p{N}_])_(?=\S)([^_]+)(?<=\S)_(?![\p{L}\p{N}_])|(?<![\p{L}\p{N}\p{P}*])(\*{1,3})(?=[\p{L}\p{N}“"‘'¡¿])([^*\n]{1,300})(?<=\S)\2(?![\p{L}\p{N}*])/gu;
 
 /** A whole paragraph between signs that some plain texts use for bold: `#THE RIVER#`, `=Walden=`. */
 const BOLD_LINE = /^(\s*)([#=])(\S(?:[^#=]*\S)?)\2(\s*)$/;
@@ -36,19 +40,22 @@ const ITALIC_PARENTHESES = /_(\([^()_\n]+\))_|\(_([^()_\n]+)_\)/g;
  */
 const SEPARATOR_LINE = /^[ \t]*(?:%{1,3}|([*=~#+_-])(?:[ \t]*\1){2,400})[ \t]*$/gm;
 
-const withoutUnderscores = (paragraph: string): string =>
+const withoutEmphasis = (paragraph: string): string =>
   paragraph
     .replace(
       ITALIC_PARENTHESES,
       (_, whole?: string, inner?: string) => `${ITALIC_MARK}${whole ?? `(${inner})`}`,
     )
-    .replace(UNDERSCORED_WORDS, "$1");
+    .replace(
+      EMPHASISED_WORDS,
+      (_, underscored?: string, __?: string, starred?: string) => underscored ?? starred ?? "",
+    );
 
 function buildBlock(paragraph: string): SourceBlock {
   const heading = parseSourceHeading(paragraph);
   if (heading !== null) return { kind: "heading", ...heading };
   const plain = paragraph.replace(BOLD_LINE, "$1$3$4");
-  const words = plain.includes("_") ? withoutUnderscores(plain) : plain;
+  const words = /[_*]/.test(plain) ? withoutEmphasis(plain) : plain;
   return { kind: "paragraph", text: shortenAddresses(words) };
 }
 

@@ -1,6 +1,7 @@
 /** Replaces a bare web address by its host, because nobody wants to hear the rest. */
 
-const WEB_ADDRESS = /\b(?:https?:\/\/|www\.)[^\s<>"'“”‘’«»「」『』（）()[\]{}，。；：！？、]+/gi;
+const WEB_ADDRESS =
+  /\b(?:https?:\/\/|www\.)(?:[^\s<>"'“”‘’«»「」『』（）()[\]{}，。；：！？、]|(?<=\w)\([\w%.-]{1,80}\))+/gi;
 /** Marks at the end of an address that belong to the sentence around it. */
 const TRAILING_MARKS = /[.,;:!?…*_~]+$/;
 

@@ -8,15 +8,16 @@ import type { UnspokenList } from "../blocks.ts";
 import { ENDS_SENTENCE, hasWords } from "../characters.ts";
 import { collapseSpaces, HARD_BREAK, normalizeLines } from "../normalize.ts";
 import type { Speaker, SpeakersByName } from "../plan-types.ts";
-import { FILM_SCENE, findDialogueNames, type VoicelessName } from "./voiceless-names.ts";
+import { FILM_SCENE, findDialogueNames, parseNameAbove, type VoicelessName } from "./voiceless-names.ts";
 
 const MAX_NAME_CODE_UNITS = 100;
 const COLON = /[:：]/;
 const NAME_LABEL = new RegExp(`^\\s*([^:：\\n${HARD_BREAK}]{1,${MAX_NAME_CODE_UNITS}})[:：]\\s*`);
 /** A direction in brackets after the name. */
 const DIRECTION_AFTER_NAME = /\s*[([（][^()[\]（）]{1,60}[)\]）]\s*$/;
-/** Matches a label as in `Algernon. Did you hear …`, or a name alone on its line. */
-const NAME_WITH_FULL_STOP = /^\s*((?:(?:MRS?|DR|ST|Mrs?|Dr|St)\. )?\p{Lu}[\p{L}\p{M}'’ -]{0,30})\.(?:\s+|$)/u;
+/** Matches a label as in `Algernon. Did you hear …`, or a name alone on its line. The name has more than a title. */
+const NAME_WITH_FULL_STOP =
+  /^\s*((?:(?:MRS?|MS|DR|ST|Mrs?|Ms|Dr|St)\. )?\p{Lu}[\p{L}\p{M}'’ -]{0,30})(?<!\b(?:MRS?|MS|DR|ST|Mrs?|Ms|Dr|St))\.(?:\s+|$)/u;
 const NAME_IN_CAPITALS = /^[\p{Lu}\p{M}'’. -]{3,}$/u;
 /**
  * Matches a line that is only a name, as scripts write it: `@Anna`, `ANNA (O.S.) (CONT'D)`, `ANNA ^` for two who speak
@@ -154,6 +155,8 @@ export class SpeakerLabels {
    * contain small letters.
    */
   #dialogue: readonly VoicelessName[] = [];
+  /** Names above the words of a text without voices. They stay on lines of their own. */
+  #namesAbove: ReadonlySet<string> = new Set();
   /** Whether the text is mostly turns, or the script of a film. Then lines in parentheses are directions. */
   #isScript = false;
   #turnsContinue = false;
@@ -219,7 +222,7 @@ export class SpeakerLabels {
    */
   collectLabels(paragraphs: readonly string[], headings: readonly string[] = []): void {
     if (this.#speakersByKey.size === 0) {
-      this.#dialogue = findDialogueNames(paragraphs);
+      ({ names: this.#dialogue, above: this.#namesAbove } = findDialogueNames(paragraphs));
       return;
     }
     const counts = new Map<string, number>();
@@ -227,32 +230,43 @@ export class SpeakerLabels {
       const key = `${form} ${this.#deriveKey(name)}`;
       counts.set(key, (counts.get(key) ?? 0) + 1);
     };
+    const isKnown = (key: string): boolean => this.#speakersByKey.has(key.slice(key.indexOf(" ") + 1));
     for (const text of paragraphs) {
-      const isScene = FILM_SCENE.test(text);
-      const [, dotted] = isScene
-        ? []
-        : (NAME_WITH_FULL_STOP.exec(text.slice(0, 2 * MAX_NAME_CODE_UNITS)) ?? []);
-      const names = splitAtBreaks(text).flatMap((line, index, lines) =>
+      const lines = splitAtBreaks(text);
+      const names = lines.flatMap((line, index) =>
         mayStandAlone(lines, index) ? (this.#findNameAlone(line) ?? []) : [],
       );
       for (const { name } of names) count(/\p{Ll}/u.test(name) ? "named" : "alone", name);
-      if (names.length === 0 && dotted !== undefined) count("dotted", dotted);
+      if (FILM_SCENE.test(text)) continue;
+      for (const [index, line] of lines.entries()) {
+        const [, dotted] = NAME_WITH_FULL_STOP.exec(line.slice(0, 2 * MAX_NAME_CODE_UNITS)) ?? [];
+        if (dotted === undefined) continue;
+        // Inside a paragraph, such as `A. I was.` below a question, only a name of `voices` may be a label.
+        const isInner = index > 0 && ENDS_SENTENCE.test(lines[index - 1] ?? "");
+        const isFirst = index === 0 && names.length === 0;
+        if (isFirst || (isInner && this.#speakersByKey.has(this.#deriveKey(dotted))))
+          count(/\p{Ll}/u.test(dotted) ? "spelt" : "dotted", dotted);
+      }
     }
-    const isKnown = (key: string): boolean => this.#speakersByKey.has(key.slice(key.indexOf(" ") + 1));
     const hasFilmScenes = [...paragraphs, ...headings].some((text) => FILM_SCENE.test(text));
-    const stands = (key: string): boolean => isKnown(key) && !key.startsWith("dotted ");
-    const haveNames = [...counts].some(([key, number]) => stands(key) && number >= MIN_RECURRENCES);
+    const stands = (key: string): boolean => isKnown(key) && /^(?:named|alone) /.test(key);
+    const recurs = (form: RegExp): boolean =>
+      [...counts].some(([key, number]) => isKnown(key) && form.test(key) && number >= MIN_RECURRENCES);
+    const haveNames = recurs(/^(?:named|alone) /);
+    const haveDotted = recurs(/^(?:dotted|spelt) /);
     const recurring = [...counts].flatMap(([key, number]) => {
       // One line suffices for a name of `voices` in a script whose other labels stand alone, too.
       const isCertain = stands(key) && (hasFilmScenes || haveNames);
       const minimum = isKnown(key) ? MIN_RECURRENCES : MIN_VOICELESS_RECURRENCES;
       return isCertain || number >= minimum ? [key] : [];
     });
-    // Another name in small letters may be a heading, unless names of `voices` stand alone, too.
+    // Another name in small letters may be a heading, or an answer such as `Yes.`, unless names of `voices` have this
+    // form, too.
     for (const key of recurring)
-      if (haveNames || !key.startsWith("named ")) this.#recurringLabels.add(key.replace("named ", "alone "));
+      if (key.startsWith("named ") ? haveNames : haveDotted || !key.startsWith("spelt "))
+        this.#recurringLabels.add(key.replace("named ", "alone ").replace("spelt ", "dotted "));
     this.#hasDotted = [...this.#recurringLabels].some((key) => key.startsWith("dotted "));
-    this.#dialogue = findDialogueNames(paragraphs).filter(({ name, count: lines }) => {
+    this.#dialogue = findDialogueNames(paragraphs).names.filter(({ name, count: lines }) => {
       return lines >= MIN_RECURRENCES && !this.#speakersByKey.has(this.#deriveKey(name));
     });
     let labelled = 0;
@@ -278,7 +292,12 @@ export class SpeakerLabels {
    * @param isAnnounced whether a label stands alone in the paragraph above
    */
   splitIntoTurns(paragraph: string, unspoken: UnspokenList, isAnnounced = false): Turn[] {
-    if (this.#speakersByKey.size === 0) return [{ speaker: null, text: paragraph, isLabelled: false }];
+    if (this.#speakersByKey.size === 0) {
+      const [line = ""] = this.#namesAbove.size === 0 ? [] : paragraph.split("\n", 1);
+      const isName = this.#namesAbove.has(parseNameAbove(line, true) ?? "");
+      const text = isName ? paragraph.replace("\n", HARD_BREAK) : paragraph;
+      return [{ speaker: null, text, isLabelled: false }];
+    }
     const text = /[([]/.test(paragraph)
       ? paragraph.replace(WRAPPED_DIRECTION, (direction) =>
           this.#isDirection(direction) ? direction.replace(LINE_BREAKS, " ") : direction,
@@ -295,7 +314,11 @@ export class SpeakerLabels {
         if (line.trim() !== "") unspoken.add("direction", line.trim());
         continue;
       }
-      const lineLabel = index === 0 ? whole : this.#findLabel(line, mayStandAlone(lines, index));
+      const lineLabel =
+        index === 0
+          ? whole
+          : (this.#findLabel(line, mayStandAlone(lines, index)) ??
+            (ENDS_SENTENCE.test(lines[index - 1] ?? "") ? this.#findDotted(line, true) : null));
       const last = turns.at(-1);
       if (lineLabel !== null) {
         this.#speaking.add(lineLabel.key);
@@ -304,7 +327,7 @@ export class SpeakerLabels {
         if (isVoiceless) this.#noteVoiceless(lineLabel.name);
         turns.push({
           speaker: entry?.speaker ?? null,
-          text: isVoiceless ? line : this.#removeLabel(line, lineLabel, unspoken),
+          text: isVoiceless ? line.replace(/\n$/, HARD_BREAK) : this.#removeLabel(line, lineLabel, unspoken),
           isLabelled: true,
         });
       } else if (
@@ -387,14 +410,19 @@ export class SpeakerLabels {
     if (!mayLackColon) return null;
     const alone = this.#findNameAlone(line);
     if (alone !== null && this.#recurringLabels.has(`alone ${alone.key}`)) return alone;
-    const [label, dotted = ""] =
-      this.#hasDotted && !FILM_SCENE.test(head) ? (NAME_WITH_FULL_STOP.exec(head) ?? []) : [];
+    return FILM_SCENE.test(head) ? null : this.#findDotted(head, false);
+  }
+
+  /** Finds a name with a full stop: one of `voices`, or any that may be a name. */
+  #findDotted(line: string, isOfVoices: boolean): Label | null {
+    if (!this.#hasDotted) return null;
+    const [label, name = ""] = NAME_WITH_FULL_STOP.exec(line.slice(0, 2 * MAX_NAME_CODE_UNITS)) ?? [];
     if (label === undefined) return null;
-    const key = this.#deriveKey(dotted);
+    const key = this.#deriveKey(name);
     // If labels such as `ROPER.` recur, any other name in capitals with a full stop is also a label, even if it occurs
     // only once.
-    const isDotted = this.#recurringLabels.has(`dotted ${key}`) || NAME_IN_CAPITALS.test(dotted);
-    return isDotted ? { label, name: dotted, key } : null;
+    const isDotted = this.#recurringLabels.has(`dotted ${key}`) || NAME_IN_CAPITALS.test(name);
+    return isDotted && (!isOfVoices || this.#speakersByKey.has(key)) ? { label, name, key } : null;
   }
 
   #findNameProblem(key: string): string | null {

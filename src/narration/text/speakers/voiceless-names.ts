@@ -13,8 +13,11 @@ export interface VoicelessName {
 /** One to three words, or a longer name with titles behind commas: `Mira B. Reed, Psy.D`. */
 const NAME_LABEL =
   /^\s*([\p{Lu}\p{Lo}][\p{L}\p{M}\p{N}.'’-]{0,30}(?:(?: [\p{L}\p{M}\p{N}.'’-]{1,30}){0,2}|(?: \p{Lu}[\p{L}\p{M}.'’-]{0,30}){0,4}(?:, ?\p{Lu}[\p{L}\p{M}.'’-]{0,30}(?: \p{Lu}[\p{L}\p{M}.'’-]{0,30})?){1,3}))\s*(?:\([^()\n]{1,40}\)\s*)?[:：]\s*\S/u;
+/** Sorts out most lines quickly. */
+const MAY_BE_LABEL = /^\s*[\p{Lu}\p{Lo}][^:：.]{0,130}[:：.]/u;
 /** Matches a label as in plays: `ROPER. How are you?` */
-const DOTTED_LABEL = /^\s*((?:(?:MRS?|DR|ST)\. )?\p{Lu}[\p{Lu}\p{M}'’ -]{1,30})\.(?:\s|$)/u;
+const DOTTED_LABEL =
+  /^\s*((?:(?:MRS?|MS|DR|ST)\. )?\p{Lu}[\p{Lu}\p{M}'’ -]{1,30})(?<!\b(?:MRS?|MS|DR|ST))\.(?:\s|$)/u;
 /** The heading of a scene of a film, which is no name: `INT. HOUSE - NIGHT`, `12 EXT. RIVER`. */
 export const FILM_SCENE = /^\s*(?:\d{1,4}[A-Z]?[.)]?\s+)?(?:INT|EXT|EST|I\/E)(?:\.|\b)[ /]\s*\S/;
 const LINE_BREAK = new RegExp(`[\\n${HARD_BREAK}]`);
@@ -35,6 +38,38 @@ const MIN_RECURRENCE = 1.5;
  */
 const MIN_CHANGES = 1 / 3;
 
+/** A line that is only a name above its words, as in scripts: `ANNA (O.S.)`, `Mr. Reed:`. */
+const NAME_ABOVE =
+  /^\s*@?((?:(?:MRS?|MS|DR|ST|Mrs?|Ms|Dr|St)\. )?\p{Lu}[\p{L}\p{M}\p{N}.'’ -]{0,40}?)[ \t]*(?:\([^()]{1,40}\)[ \t]*){0,3}\^?[ \t]*([:：]?)\s*$/u;
+const MAX_NAME_LINE_CODE_UNITS = 160;
+const NO_NAME_ABOVE = /^(?:INT|EXT|ACT|SCENE|CHAPTER|PART|THE END|NOTE|WARNING|TIP)\b/;
+const MIN_NAMES_ABOVE = 3;
+
+/** Returns the name on a line above its words: one with a colon, or one in capitals in the first line of a paragraph. */
+export function parseNameAbove(line: string, isFirst: boolean): string | null {
+  if (line.length > MAX_NAME_LINE_CODE_UNITS || !(isFirst || /[:：]\s*$/.test(line))) return null;
+  const [, name = "", colon] = NAME_ABOVE.exec(line) ?? [];
+  const isName = name !== "" && (colon !== "" || !/\p{Ll}/u.test(name));
+  return isName && !NO_NAME_ABOVE.test(name) ? name : null;
+}
+
+/** Counts the names that stand above words; empty unless at least two of them recur, and they take turns. */
+function countNamesAbove(paragraphs: readonly string[]): Map<string, number> {
+  const withLines = paragraphs.filter((text) => text.includes("\n") || text.includes(HARD_BREAK));
+  const names = withLines.flatMap((paragraph) =>
+    paragraph
+      .split(LINE_BREAK)
+      .flatMap((line, index, lines) =>
+        index < lines.length - 1 ? (parseNameAbove(line, index === 0) ?? []) : [],
+      ),
+  );
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  const recurring = [...counts.values()].filter((count) => count >= MIN_NAMES_ABOVE).length;
+  const changes = names.filter((name, index) => name !== names[index - 1]).length;
+  return recurring >= MIN_NAMES && changes >= names.length / 2 ? counts : new Map();
+}
+
 interface Line {
   /** The name that begins the line; `null` for none. */
   readonly name: string | null;
@@ -49,7 +84,10 @@ const listLines = (paragraphs: readonly string[]): Line[] =>
       .filter((line) => line.trim() !== "")
       .map((line) => {
         const head = line.slice(0, 200);
-        const label = FILM_SCENE.test(head) ? null : (NAME_LABEL.exec(head) ?? DOTTED_LABEL.exec(head));
+        const label =
+          !MAY_BE_LABEL.test(head) || FILM_SCENE.test(head)
+            ? null
+            : (NAME_LABEL.exec(head) ?? DOTTED_LABEL.exec(head));
         const [, name = null] = label ?? [];
         return { name, text: line };
       })
@@ -98,14 +136,21 @@ function findPassages(lines: readonly Line[]): Array<readonly Line[]> {
  *
  * @param paragraphs with their line breaks, soft and hard
  */
-export function findDialogueNames(paragraphs: readonly string[]): VoicelessName[] {
+export function findDialogueNames(paragraphs: readonly string[]): {
+  readonly names: readonly VoicelessName[];
+  /** Those that stand above their words. */
+  readonly above: ReadonlySet<string>;
+} {
   const lines = listLines(paragraphs);
+  const above = countNamesAbove(paragraphs);
   const counts = countDialogueNames(lines, MIN_LINES);
-  if (counts.size === 0) {
+  if (counts.size === 0 && above.size === 0) {
     // A single line beside a dialogue, such as "He said this: no", may begin with other words than a name.
     for (const passage of findPassages(lines))
       for (const [name, count] of countDialogueNames(passage, MIN_LINES_OF_PASSAGE))
         if (count > 1) counts.set(name, (counts.get(name) ?? 0) + count);
   }
-  return [...counts].map(([name, count]) => ({ name, count })).sort((one, other) => other.count - one.count);
+  for (const [name, count] of above) counts.set(name, (counts.get(name) ?? 0) + count);
+  const names = [...counts].map(([name, count]) => ({ name, count }));
+  return { names: names.sort((one, other) => other.count - one.count), above: new Set(above.keys()) };
 }
