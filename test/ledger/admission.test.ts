@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { recordSendResult, releaseAdmission } from "../../src/ledger/admission.ts";
 import { readBill, sumSpentCredits } from "../../src/ledger/bills.ts";
+import { addAgreed, namePair } from "../../src/ledger/kinship.ts";
 import type { Ledger } from "../../src/ledger/ledger.ts";
 import { buildLimitTiming } from "../../src/ledger/limit-timing.ts";
 import { requestRead } from "../../src/ledger/read-limits.ts";
@@ -95,6 +96,23 @@ for (const { engine, whyNot, createPlace } of listEngines(databasesOfFile())) {
         kind: "hold",
         reason: "concurrency",
       });
+    });
+
+    it("is refused to a text that was sent meanwhile, typed otherwise, unless its payer has agreed", async () => {
+      const ledger = await openLedgerAt(await createPlace());
+      const typed = async (text: string, isWanted = true) =>
+        await place(ledger, text, { loose: "its", body: JSON.stringify({ prompt: text }) }, isWanted);
+      const [plain, curly] = [await typed("It's"), await typed("It’s")];
+      await narrate(ledger, "narration", "“It's”", 1000);
+      const part = await typed("“It's”", false);
+      await admit(ledger, plain);
+      expect(await ask(ledger, curly)).toMatchObject({ kind: "repeated", other: { id: plain.id } });
+      expect(await ask(ledger, part)).toMatchObject({ kind: "repeated", other: { id: plain.id } });
+      // Parts let a call pass that waits for its turn.
+      await releaseRequest(ledger, curly.id);
+      const told = addAgreed({ told: "[]" }, [namePair(part, plain)]);
+      await ledger.database.run((db) => db.updateTable("agm_narration").set({ told }).execute());
+      expect(await admit(ledger, part)).toMatchObject({ payer: "narration" });
     });
 
     it("is refused to a request that nobody wants, and to one whose only wish was withdrawn", async () => {
