@@ -16,7 +16,9 @@ export interface Log {
 /** Describes a cause and its causes in one line: messages and codes, no stacks. */
 export function describeCause(cause: unknown, depth = 0): string {
   if (!(cause instanceof Error)) return String(cause);
-  const code = "code" in cause && typeof cause.code === "string" ? `${cause.code} ` : "";
+  const stated = "code" in cause && typeof cause.code === "string" ? cause.code : "";
+  // A message of the system begins with its code already.
+  const code = stated === "" || cause.message.startsWith(stated) ? "" : `${stated} `;
   const inner =
     cause.cause === undefined || depth >= 4 ? "" : ` (because: ${describeCause(cause.cause, depth + 1)})`;
   return `${code}${cause.message}${inner}`;

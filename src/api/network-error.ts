@@ -147,7 +147,7 @@ function describeBreak(error: unknown, codes: readonly string[], host: string): 
  * @param isSent whether a byte of the request can have been written
  * @param proxy the proxy of the request; without a byte written, it is what failed
  * @returns the same error if it does not come from the network; otherwise AudioError `network_error`, `timeout` or
- *   `unexpected_response`. The AudioError is retryable, unless the certificate is invalid, the proxy demands a
+ *   `unexpected_response`. The AudioError is retryable, unless the certificate is invalid, the host speaks no TLS, the proxy demands a
  *   password, or the host is an example such as `example.com`.
  */
 export function networkError(
@@ -203,7 +203,9 @@ export function networkError(
       cause,
     });
   }
-  return new AudioError("network_error", describeBreak(error, codes, host), { retryable: true, cause });
+  // A port that speaks no TLS does not begin to, so that a caller who waits would wait in vain.
+  const retryable = !codes.some((code) => NOT_TLS_CODE.test(code));
+  return new AudioError("network_error", describeBreak(error, codes, host), { retryable, cause });
 }
 
 /** Marks a failure before the first byte of the request was written. The service cannot have seen such a request. */

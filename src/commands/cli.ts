@@ -29,12 +29,13 @@ async function runCommand(first: string, rest: readonly string[]): Promise<void>
     return;
   }
   if (command === undefined) {
-    const nearest = findNearestName(
-      name,
-      COMMANDS.map((each) => each.name),
-    );
+    const names = [...COMMANDS.map((each) => each.name), "--sandbox", "--help", "--version"];
+    // A longer ending, as in "naration", leaves the beginning alone.
+    const nearest =
+      findNearestName(name, names) ??
+      names.find((each) => name.length > 3 && each.startsWith(name.slice(0, 3)));
     throw new UsageError(
-      `${JSON.stringify(name)} is not a command${nearest === null ? "" : `; ${nearest} is one`}; see --help.`,
+      `${JSON.stringify(name)} is not a command${nearest === undefined ? "" : `; ${nearest} is one`}; see --help.`,
     );
   }
   if (asksForHelp || rest.some(isHelp)) {

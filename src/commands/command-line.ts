@@ -47,6 +47,9 @@ const seeHelp = (name: string): string => `see "${name} --help"`;
 function describeParseError(error: unknown, options: OptionTable): string {
   const message = error instanceof Error ? error.message : String(error);
   const [, unknown] = /^Unknown option '--?([^']+)'/.exec(message) ?? [];
+  const [, valueless] =
+    /^Option '(?:-\w, )?(--[\w-]+)(?: <value>)?' argument (?:is ambiguous|missing)/.exec(message) ?? [];
+  if (valueless !== undefined) return `${valueless} needs a value`;
   if (unknown === undefined) return (message.split(/\.\s|\n/)[0] ?? "").replace(/\.$/, "");
   const nearest = findNearestName(unknown, Object.keys(options));
   return `there is no option --${unknown}${nearest === null ? "" : `; --${nearest} is one`}`;
@@ -66,6 +69,8 @@ export function defineCommand<Options extends OptionTable>(definition: CommandDe
     async run(args) {
       const { values, positionals } = parseOrThrow(args);
       const [first = "", ...more] = positionals;
+      if (operand !== undefined && positionals.length === 1 && first === "")
+        throw new UsageError(`${operand} must not be empty; ${seeHelp(name)}.`);
       if (operand === undefined ? first !== "" : first === "" || more.length > 0) {
         const taken =
           operand === undefined ? "only options" : `one ${operand}, in quotation marks if it has blanks`;

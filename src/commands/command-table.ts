@@ -77,7 +77,7 @@ const narrate = defineCommand({
   options: {
     "max-credits": option(
       "N",
-      "Makes it, and spends at most N credits in all. Each part holds 150 until it ends. If parts would be paid for again, it says so first, and the same command again makes it.",
+      "Makes it, and spends at most N credits in all. Each part holds 150 until it ends. If parts would be paid for again, or if N is likely to end it early, it says so first, and the same command again makes it.",
     ),
     ...SETTING_OPTIONS,
     speaker: repeatedOption(

@@ -80,17 +80,23 @@ async function readCommandInput(file: string): Promise<NarrationInput> {
 const LIMIT_CODES: ReadonlySet<string> = new Set(["max_credits_reached", "stopped", "cancelled"]);
 
 function describeTerminalNextStep(view: NarrationView, isLimited: boolean): string | null {
-  const { status, isStop, credits, problems, missingPaths } = view;
+  const { status, isStop, credits, problems, missingPaths, refusedLimit, isReopened } = view;
   const limit = `--max-credits ${Math.max(1, proposeLimit(view))}`;
+  const toCome = Math.max(0, credits.estimate - credits.charged);
   switch (status) {
     case "planned":
       if (isStop === true) return null;
-      return `To make it${isLimited ? " all the same, run the same command again" : `, add ${limit}`}: about ${credits.estimate} credits are charged, the rest is only held meanwhile.`;
+      if (refusedLimit !== undefined)
+        return isReopened === true
+          ? `To make it: ${limit}.`
+          : `For all of it: ${limit}. With ${refusedLimit} all the same: run the same command again; it makes what that pays for, and joins it.`;
+      return `To make it${isLimited ? " all the same, run the same command again" : `, add ${limit}`}: about ${toCome} ${credits.charged === 0 ? "" : "more "}credits are charged, the rest is only held meanwhile.`;
     case "running":
       return "Another process makes it.";
     case "stopped": {
       const [problem] = problems;
-      const goesOn = `With ${limit} it goes on where it stopped, and pays for nothing twice.`;
+      const price = toCome === 0 ? "" : `, for about ${toCome} more credits`;
+      const goesOn = `With ${limit} it goes on where it stopped${price}, and pays for nothing twice.`;
       const part = problem?.partIndex == null ? "" : problem.code;
       const withoutIt = `With --skip-failed ${limit} it is joined without it, free.`;
       if (REFUSED_TEXT_CODES.has(part))
@@ -119,6 +125,8 @@ function describeInterrupted({ parts, credits }: NarrationView, isSandbox: boole
     parts.running === 0
       ? ""
       : ` ${parts.running} ${parts.running === 1 ? "part is" : "parts are"} with the service${credits.pendingCharge === 0 ? "" : ` and will be charged, about ${credits.pendingCharge} credits`}; nothing of them is on this disk yet.`;
+  if (parts.saved + parts.running + credits.reserved + credits.charged === 0)
+    return `${saved} Nothing was sent. The same command begins again.`;
   return `${saved}${running} The same command with --max-credits ${credits.suggestedMax} fetches what was paid for, and goes on; it pays for nothing twice.`;
 }
 
@@ -170,7 +178,11 @@ async function runNarration(
     const onProgress: Call["onProgress"] = (words, _, staysTrue) =>
       staysTrue === true ? line.keep(words) : line.show(words);
     const call = { signal, waitMs: MAX_TIMER_MS, onProgress };
-    return await narrations.narrate(source, { ...changes, takesAnyLimit: true }, call);
+    return await narrations.narrate(
+      source,
+      { ...changes, takesAnyLimit: isSandbox, isTypedAgain: true },
+      call,
+    );
   } catch (error) {
     if (!signal.aborted) throw error;
     return await narrations.narrate(source, { ...withoutLimit, retakes: [] }, quiet);

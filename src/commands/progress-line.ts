@@ -1,10 +1,12 @@
 /** Shows the progress of a command: words that are overwritten on a terminal, separate lines elsewhere. */
+import { type Clock, systemClock } from "../clock.ts";
 import { wrapWords } from "./command-line.ts";
 import { escapeForTerminal } from "./terminal-messages.ts";
 
 const MAX_BAR_COLUMNS = 24;
 const MIN_BAR_COLUMNS = 6;
 const FALLBACK_COLUMNS = 80;
+const SHOW_AGAIN_MS = 60_000;
 
 export interface Screen {
   readonly isTTY?: boolean | undefined;
@@ -27,24 +29,34 @@ const withoutTimes = (words: string): string => words.replaceAll(/\d+ (?:s|min|h
 /**
  * Shows the latest progress of one command. On a terminal, the words overwrite the previous ones, and break at the width
  * of the terminal. Elsewhere, and on a terminal that cannot move its cursor, words get a line of their own when more
- * than their times have changed.
+ * than their times have changed, and once a minute.
  */
 export class ProgressLine {
   readonly #screen: Screen;
   readonly #canOverwrite: boolean;
+  readonly #clock: Pick<Clock, "steadyMs">;
   #shown = "";
+  #shownAtMs = Number.NEGATIVE_INFINITY;
   #lineCount = 0;
 
-  constructor(screen: Screen, terminal: string | undefined = process.env["TERM"]) {
+  constructor(
+    screen: Screen,
+    terminal: string | undefined = process.env["TERM"],
+    clock: Pick<Clock, "steadyMs"> = systemClock,
+  ) {
     this.#screen = screen;
+    this.#clock = clock;
     this.#canOverwrite = screen.isTTY === true && terminal !== "dumb";
   }
 
   /** Writes the words, unless they are shown already. */
   show(words: string): void {
     const shown = this.#canOverwrite ? words : withoutTimes(words);
-    if (shown === this.#shown) return;
+    const nowMs = this.#clock.steadyMs();
+    const isDue = !this.#canOverwrite && nowMs - this.#shownAtMs >= SHOW_AGAIN_MS;
+    if (shown === this.#shown && !isDue) return;
     this.#shown = shown;
+    this.#shownAtMs = nowMs;
     const escaped = escapeForTerminal(words);
     if (!this.#canOverwrite) {
       this.#screen.write(`${escaped}\n`);

@@ -1,6 +1,7 @@
 /** The `say` command: turns one text into one audio file. Uses the same ledger as the server. */
 import { MAX_TIMER_MS } from "../clock.ts";
 import { wordFor } from "../errors.ts";
+import type { GenerateRequest } from "../requests/begin.ts";
 import type { RequestView } from "../requests/request-view.ts";
 import { parseGenerateRequest } from "../tools/generate-audio.ts";
 import { describeCost, getAudioSeconds } from "../tools/task-messages.ts";
@@ -9,6 +10,7 @@ import { ProgressLine } from "./progress-line.ts";
 import { runWithWorkflow } from "./run-with-workflow.ts";
 import { escapeForTerminal, renderTerminalJson } from "./terminal-messages.ts";
 import { CommandError } from "./usage-errors.ts";
+import type { WorkflowProvider } from "./workflow-provider.ts";
 
 function report(view: RequestView, asJson: boolean): void {
   if (asJson) {
@@ -24,6 +26,26 @@ function report(view: RequestView, asJson: boolean): void {
     ...view.notes.map((note) => wordFor(note, "terminal")),
   ];
   process.stdout.write(`${lines.map(escapeForTerminal).join("\n")}\n`);
+}
+
+/** Says what a person at a shell has to know of the text that was being made. */
+async function describeInterrupted(
+  provider: WorkflowProvider,
+  { input, take }: GenerateRequest,
+): Promise<string> {
+  const fetches = "The same command fetches it, and never pays twice.";
+  const state = await provider
+    .requests()
+    .then((requests) => requests.readSendState(input, take))
+    .catch(() => "unknown" as const);
+  switch (state) {
+    case "unsent":
+      return "Nothing was sent or charged.";
+    case "accepted":
+      return `The service has accepted the text, makes and charges it. ${fetches}`;
+    case "unknown":
+      return `If the text was sent already, the service makes and charges it. ${fetches}`;
+  }
 }
 
 /**
@@ -55,9 +77,7 @@ export async function runSayCommand(
       if (!signal.aborted) throw error;
       if (isSandbox)
         throw new CommandError("interrupted. The sandbox ended with the command; nothing was spent.");
-      throw new CommandError(
-        "interrupted. If the text was sent already, the service makes and charges it. The same command fetches it, and never pays twice.",
-      );
+      throw new CommandError(`interrupted. ${await describeInterrupted(provider, request)}`);
     }
   });
 }

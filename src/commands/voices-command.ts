@@ -126,6 +126,13 @@ const buildPageEntry = ({ voice, path, creditsNow, error }: VoiceSample): PageEn
 export async function runVoicesCommand(command: VoicesCommand): Promise<number> {
   const { makesSamples, isAgreed, htmlFile } = command;
   return await runWithWorkflow(false, async ({ provider, signal }) => {
+    if (provider.config.serviceAccess === null && !makesSamples && htmlFile === undefined) {
+      const lines = VOICES.map(({ id, languages }) => `${id}: ${languages.join(", ")}`);
+      process.stdout.write(
+        `${lines.join("\n")}\nSamples are listed once AUDIO_BASE_URL and AUDIO_API_KEY are set.\n`,
+      );
+      return 0;
+    }
     const requests = await provider.requests();
     let samples: readonly VoiceSample[] = await Promise.all(
       VOICES.map(async (voice) => {

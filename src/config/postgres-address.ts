@@ -46,6 +46,8 @@ const notAnAddress: AddressIssue = {
  * without TLS.
  */
 export function parsePostgresAddress(text: string): PostgresAddress | AddressIssue {
+  if (/^rediss?:/i.test(text))
+    return { what: "is a Redis address", fix: `Redis is no longer supported. ${notAnAddress.fix}` };
   if (!URL.canParse(text)) return notAnAddress;
   const { protocol, hostname, port, pathname, username, password, search, hash, searchParams } = new URL(
     text,

@@ -1,15 +1,21 @@
 /** Finds names that are similar to a given one: of options, settings and voices. */
 import { VOICES, type Voice, type VoiceId } from "./voices.ts";
 
-/** Counts the letters to change, add or remove to make two names equal (Levenshtein distance). */
+/** Counts the letters to change, add, remove or swap with their neighbour to make two names equal. */
 function computeEditDistance(a: string, b: string): number {
+  let aboveThat: readonly number[] = [];
   let above = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let row = 1; row <= a.length; row += 1) {
     const current = [row];
     for (let column = 1; column <= b.length; column += 1) {
       const replaced = (above[column - 1] ?? 0) + (a.charAt(row - 1) === b.charAt(column - 1) ? 0 : 1);
-      current.push(Math.min(replaced, (above[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1));
+      const isSwapped =
+        a.charAt(row - 1) === b.charAt(column - 2) && a.charAt(row - 2) === b.charAt(column - 1);
+      const swapped =
+        row > 1 && column > 1 && isSwapped ? (aboveThat[column - 2] ?? 0) + 1 : Number.POSITIVE_INFINITY;
+      current.push(Math.min(replaced, swapped, (above[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1));
     }
+    aboveThat = above;
     above = current;
   }
   return above[b.length] ?? 0;

@@ -9,7 +9,9 @@ import { retryWhileLocked } from "./retry-while-locked.ts";
 import { PRIVATE_MODE, withTemporaryFile } from "./temporary-file.ts";
 
 const refusedError = (path: string, why: string): AudioError =>
-  new AudioError("output_not_writable", `${path} ${why}; it stays as it is. Name another file.`);
+  new AudioError("output_not_writable", `${path} ${why}; it stays as it is.`, {
+    remedy: "Name another file.",
+  });
 
 /**
  * Checks that the path is free, or holds a file that begins with the marker.
@@ -62,6 +64,9 @@ export async function writeGeneratedPage(file: string, marker: string, text: str
   } catch (error) {
     const code = getSystemCode(error);
     if (code === undefined || error instanceof AudioError) throw error;
-    throw new AudioError("output_not_writable", `${path} cannot be written (${code}).`, { cause: error });
+    throw new AudioError("output_not_writable", `${path} cannot be written (${code}).`, {
+      remedy: "Name a file in a folder that exists and is writable.",
+      cause: error,
+    });
   }
 }

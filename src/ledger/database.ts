@@ -205,6 +205,8 @@ export class Database {
    * @returns whole sentences about problems that do not prevent use but should be fixed
    */
   async check(): Promise<string[]> {
+    // First what the server says of its rights, because it names the tables; a refused statement does not.
+    const warnings = await this.#inTurn((connection) => this.#engine.findWarnings(connection));
     await this.tx(async (tx) => {
       await tx
         .insertInto("agm_document")
@@ -213,7 +215,7 @@ export class Database {
         .execute();
       await tx.deleteFrom("agm_document").where("name", "=", "check").execute();
     });
-    return await this.#inTurn((connection) => this.#engine.findWarnings(connection));
+    return warnings;
   }
 
   /** Closes the database after the call that runs. Calls that wait and later ones are refused. */

@@ -16,7 +16,7 @@ const RENEWED: StoredProblem = {
 };
 const CANCELLED: StoredProblem = {
   code: "cancelled",
-  message: "It was cancelled: nothing more is created. What was accepted is saved.",
+  message: "It was cancelled: nothing more is created.",
 };
 
 // ---- what calls want ----

@@ -1,5 +1,5 @@
 /** The files of a narration as callers get them, read from the rows of the ledger. */
-import { basename } from "node:path";
+import { basename, extname, parse } from "node:path";
 import { z } from "zod";
 import { isNumbered } from "../files/file-name.ts";
 import { isIntact } from "../files/saved-copies.ts";
@@ -26,6 +26,8 @@ export interface NarrationFile {
    * if the file has the requested name.
    */
   readonly conflictingName: string | null;
+  /** The names of captions and chapters that other files already had, so that these got a number. */
+  readonly conflictingBeside: readonly string[];
   /** Whether the file was joined before all its parts were saved. */
   readonly isIncomplete: boolean;
   /** Indexes of parts that the file lacks. */
@@ -71,6 +73,17 @@ export const listCompanions = (rows: readonly FileRow[], { owner, chapter, input
     (row) => row.kind !== "audio" && row.owner === owner && row.chapter === chapter && row.inputs === inputs,
   );
 
+/**
+ * Lists what lies beside a joined file: its companions, and those of an earlier form of it, such as captions that a
+ * changed AUDIO_CAPTIONS no longer saves. What belongs to another audio file is not listed.
+ */
+export function listAllBeside(rows: readonly FileRow[], file: FileRow): FileRow[] {
+  const ofFile = rows.filter(({ owner, chapter }) => owner === file.owner && chapter === file.chapter);
+  const others = ofFile.filter(({ kind, path }) => kind === "audio" && path !== file.path);
+  const inputsOfOthers = new Set(others.map(({ inputs }) => inputs));
+  return ofFile.filter(({ kind, inputs }) => kind !== "audio" && !inputsOfOthers.has(inputs));
+}
+
 /** Whether a recorded file is unchanged on this machine. */
 export const isFileIntact = (row: FileRow, root: string): Promise<boolean> =>
   isIntact(toSavedFile(row), root);
@@ -101,6 +114,13 @@ export async function findReplaceable(
   const found = await findNameOwner(deps, name);
   return found?.owner === owner && found.chapter !== chapter ? null : found;
 }
+/** Lists the names that captions and chapters did not get. They are named after the audio, whatever name it got. */
+const listConflictingBeside = ({ path }: FileRow, companions: readonly FileRow[]): string[] =>
+  companions.flatMap((companion) => {
+    const stem = `${parse(path).name}${companion.kind === "chapters" ? ".chapters" : ""}`;
+    const name = `${stem}${extname(companion.path)}`;
+    return isNumbered(basename(companion.path), name) ? [name] : [];
+  });
 
 // A damaged list is told as empty, because the file itself is intact.
 const indexesSchema = z.array(z.int().nonnegative());
@@ -120,6 +140,7 @@ export function buildNarrationFiles(
       chapterTitle: audio.chapter === null ? null : chooseChapterTitle(plan, audio.chapter),
       sheetRow: audio.chapter === null ? undefined : plan.chapters[audio.chapter]?.row,
       conflictingName: findConflictingName(audio, narration, plan),
+      conflictingBeside: listConflictingBeside(audio, companions),
       isIncomplete: isIncompleteFile(audio),
       missingPartIndexes: parseJson(indexesSchema, audio.lacks) ?? [],
       doubtfulPartProblems: parseJson(problemsSchema, audio.doubtful) ?? [],

@@ -4,12 +4,13 @@ import { basename } from "node:path";
 import type { JoinedAudio, JoinPart } from "../audio/join-request.ts";
 import { DamagedPartError } from "../audio/part-errors.ts";
 import type { OutputFormat } from "../contract/audio-format.ts";
+import type { FileDigest } from "../files/file-content.ts";
 import { planReplacement } from "../files/replace.ts";
 import { saveAudio } from "../files/save-audio.ts";
 import { removeIfPresent } from "../files/temporary-file.ts";
 import { listChapterFiles, type StoredProblem } from "../ledger/narration-rows.ts";
 import { deleteFiles, forgetAudio, saveFiles } from "../ledger/narration-writes.ts";
-import { findRequestsByFingerprint, listFiles } from "../ledger/request-rows.ts";
+import { findFilesAt, findRequestsByFingerprint, listFiles } from "../ledger/request-rows.ts";
 import type { FileRow, NarrationRow, PartRow, RequestRow } from "../ledger/schema.ts";
 import { findSavedAudio, isShort, toFileRow, toSavedFile } from "../requests/saved-audio.ts";
 import { parseStoredFormat } from "../requests/stored-input.ts";
@@ -27,6 +28,7 @@ import {
   findReplaceable,
   isFileIntact,
   isIncompleteFile,
+  listAllBeside,
   listCompanions,
   listCurrentFiles,
   markInputs,
@@ -153,7 +155,8 @@ export class NarrationJoiner {
     if (current.inputs !== inputs || isToRename) return { ...found, current, isUpToDate: false };
     const companions = listCompanions(rows, current);
     const areIntact = await Promise.all(companions.map((row) => isFileIntact(row, folder.root)));
-    return { ...found, current, isUpToDate: areIntact.every((isIntact) => isIntact) };
+    const hasCaptions = !hasCompanions(plan) || companions.some(({ kind }) => kind === "captions");
+    return { ...found, current, isUpToDate: hasCaptions && areIntact.every((isIntact) => isIntact) };
   }
 
   async #findAudio(state: PartState, plan: StoredPlan): Promise<AudioPart | null> {
@@ -201,18 +204,24 @@ export class NarrationJoiner {
     // Remove the old incomplete file before the new one is saved, so that the new one gets the same name.
     const isOutdated = current !== undefined && isIncompleteFile(current);
     if (isOutdated && !isComplete) await this.#removeFile(current, rows);
-    const joined = await this.#writeFile(join, parts, inputs, rows);
+    const written = await this.#writeFile(join, parts, inputs, rows);
+    const [joined] = written;
     if (current === undefined || current.path === joined.path) return;
     const isRenamed =
       mayReplace &&
       current.sha256 === joined.sha256 &&
       findConflictingName(current, narration, plan) !== null;
-    if ((isOutdated && isComplete) || isRenamed) await this.#removeFile(current, rows);
+    if ((isOutdated && isComplete) || isRenamed) await this.#removeFile(current, rows, written);
   }
 
-  /** Removes an unchanged file with those of its companions that are unchanged, and forgets them. */
-  async #removeFile(file: FileRow, rows: readonly FileRow[]): Promise<void> {
-    const files = [file, ...listCompanions(rows, file)];
+  /**
+   * Removes an unchanged file with what lies beside it unchanged, and forgets them.
+   *
+   * @param kept files that were written since `rows` were read; captions may have kept the path of the old ones
+   */
+  async #removeFile(file: FileRow, rows: readonly FileRow[], kept: readonly FileRow[] = []): Promise<void> {
+    const keptPaths = new Set(kept.map(({ path }) => path));
+    const files = [file, ...listAllBeside(rows, file)].filter(({ path }) => !keptPaths.has(path));
     await this.#removeIntact(files);
     await deleteFiles(this.#deps.ledger, files);
   }
@@ -222,17 +231,16 @@ export class NarrationJoiner {
       if (await isFileIntact(file, this.#deps.folder.root)) await removeIfPresent(file.path);
   }
 
-  /** Joins parts to a file under its name, or the next free one. Returns the row of the file. */
+  /** Joins parts to a file under its name, or the next free one. Returns the row of the audio, then what lies beside it. */
   async #writeFile(
     join: FileJoin,
     parts: readonly AudioPart[],
     inputs: string,
     rows: readonly FileRow[],
-  ): Promise<FileRow> {
+  ): Promise<[FileRow, ...FileRow[]]> {
     const { folder, clock, ledger } = this.#deps;
     const { narration, plan, file, isComplete, mayReplace } = join;
     const name = buildFileName(join);
-    const hasCompanions = plan.fileLayout !== "rows";
     const target = { owner: narration.id, chapter: file.chapterIndex };
     const replaced = mayReplace && isComplete ? await findReplaceable(this.#deps, target, name) : null;
     const sources = parts.map(({ source }, index) =>
@@ -254,7 +262,8 @@ export class NarrationJoiner {
       fileName: name,
       fileToReplace: replaced && (await planReplacement(folder, name, toSavedFile(replaced))),
       mayBeNamed: async (tried) =>
-        !isNameOfOtherRow(join, tried) && (!hasCompanions || (await isFreeInOtherFormats(folder, tried))),
+        !isNameOfOtherRow(join, tried) &&
+        (!hasCompanions(plan) || (await isFreeInOtherFormats(folder, tried))),
       mayKeepWrongFormat: false,
       format: content.format,
       clock,
@@ -265,6 +274,7 @@ export class NarrationJoiner {
     const [joined] = results;
     if (joined === undefined) throw new Error("nothing was joined");
     if (replaced !== null && replaced.path === saved.path) await this.#giveUpName(replaced, narration.id);
+    if (join.mayReplace) await this.#removeLeftovers(narration.id, saved);
     const present = new Set(parts.map(({ part }) => part.position));
     const audio: FileRow = {
       ...toFileRow(narration.id, saved),
@@ -277,23 +287,33 @@ export class NarrationJoiner {
       doubtful: JSON.stringify(findDoubtfulParts(plan, parts, joined, leadSeconds)),
     };
     const { saveCompanions } = await import("./companions.ts");
-    const companions = hasCompanions
+    const companions = hasCompanions(plan)
       ? await saveCompanions(this.#deps, basename(saved.path), request, parts, joined, leadSeconds)
       : [];
     const nothing = { seconds: null, lacks: null, doubtful: null };
-    await saveFiles(ledger, [audio, ...companions.map((row) => ({ ...audio, ...row, ...nothing }))]);
-    return audio;
+    const written = [audio, ...companions.map((row) => ({ ...audio, ...row, ...nothing }))] as const;
+    await saveFiles(ledger, written);
+    return [...written];
   }
 
   /** Removes what lies beside a replaced file, because the companions of the new file need the same names. */
   async #giveUpName(replaced: FileRow, narrationId: string): Promise<void> {
     const { ledger } = this.#deps;
-    const companions = listCompanions(await listFiles(ledger, [replaced.owner]), replaced);
-    await this.#removeIntact(companions);
+    const beside = listAllBeside(await listFiles(ledger, [replaced.owner]), replaced);
+    await this.#removeIntact(beside);
     // Another owner keeps its rows: it says that its file is not there any more.
-    if (replaced.owner === narrationId) await deleteFiles(ledger, [replaced, ...companions]);
+    if (replaced.owner === narrationId) await deleteFiles(ledger, [replaced, ...beside]);
+  }
+
+  /** Finishes what a crash interrupted between the replacement of the audio and that of what lies beside it. */
+  async #removeLeftovers(narrationId: string, { path, sha256 }: FileDigest & { readonly path: string }) {
+    for (const row of await findFilesAt(this.#deps.ledger, path))
+      if (row.sha256 !== sha256) await this.#giveUpName(row, narrationId);
   }
 }
+
+/** The rows of a sheet are single sentences, which need no captions. */
+const hasCompanions = ({ fileLayout }: StoredPlan): boolean => fileLayout !== "rows";
 
 /** The newest file of a chapter. */
 interface FoundFile {

@@ -181,6 +181,15 @@ function describeNumberedNames({ narrationId, files, takenNames }: NarrationView
     : `${was} To give ${it} ${that} instead (free): narrate with narration_id ${narrationId} and replace true.`;
 }
 
+/** Reports captions and chapters that players do not find, because another file has their name. */
+function describeNumberedCompanions({ files }: NarrationView): string {
+  const taken = files.flatMap(({ conflictingBeside }) =>
+    conflictingBeside.map((name) => JSON.stringify(name)),
+  );
+  if (taken.length === 0) return "";
+  return `${listFirst(taken, MAX_LISTED)} ${taken.length === 1 ? "is another file" : "are other files"}, so what lies beside the audio has a number.`;
+}
+
 /** Reports captions and chapter files that were edited, moved or replaced. */
 function describeChangedCompanions({ changedPaths }: NarrationView): string {
   if (changedPaths.length === 0) return "";
@@ -253,6 +262,7 @@ export function describeNarration(
     status === "finished" || view.files.length === 0 ? "" : saved,
     describeUnjoinedParts(view),
     describeNumberedNames(view, reader),
+    describeNumberedCompanions(view),
     describeMissingFiles(view),
     describeChangedCompanions(view),
     ...describeProblems(view, reader),
@@ -274,7 +284,7 @@ function describeStatus(view: NarrationView, saved: string, reader: Reader): str
     case "planned":
       return view.refusedLimit === undefined
         ? describePlan(view, reader)
-        : `${describePlan(view, reader)} ${describeLowLimit(view.refusedLimit, view)}`;
+        : `${describePlan(view, reader)} ${describeLowLimit(view.refusedLimit, view, reader)}`;
     case "running": {
       const left = view.seconds.left === null ? "" : ` About ${formatDuration(view.seconds.left)} left.`;
       const timeLeft = view.standstill === undefined ? left : `${left} ${view.standstill.sentence}`;

@@ -64,8 +64,10 @@ import { describeListening, sweepPlaylists } from "./running-playlist.ts";
 export interface NarrateChanges {
   /** The limit of the narration's total cost; `null` if this call allows no new cost. */
   readonly maxCredits: number | null;
-  /** Whether the narration starts with a limit that no answer has named, because a person typed it. */
+  /** Whether the narration starts with a limit that no answer has named. */
   readonly takesAnyLimit?: boolean;
+  /** Whether a repeat agrees to a low limit, although it names the text, because a person typed it again. */
+  readonly isTypedAgain?: boolean;
   /** Whether to stop creating tasks. */
   readonly shouldStop: boolean;
   readonly retakes: readonly Retake[];
@@ -301,7 +303,9 @@ export class NarrationOperations {
     const isAgreed =
       changes.takesAnyLimit === true ||
       !(isFirst || isReopened) ||
-      (isFirst && source.kind === "narration" && isLimitTold(narration, maxCredits));
+      (isFirst &&
+        (source.kind === "narration" || changes.isTypedAgain === true) &&
+        isLimitTold(narration, maxCredits));
     if (isAgreed && !mustTell) return null;
     const plan = await this.#buildAnswer(called, called.before, { ...changes, maxCredits: null }, maxCredits);
     const isToPay = plan.credits.estimate > plan.credits.charged;

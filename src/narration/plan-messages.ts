@@ -98,10 +98,10 @@ export function formatChapterList({ chapters }: NarrationView, reader: Reader = 
 export const RESERVATION_RULE = `each part holds ${RESERVED_CREDITS} credits until it ends`;
 
 /** Explains the effect of a credit limit that is unlikely to suffice. */
-export function describeLowLimit(limit: number, view: NarrationView): string {
+export function describeLowLimit(limit: number, view: NarrationView, reader: Reader): string {
   const { estimate, leastMax } = view.credits;
   const effect = paysForNoPart(limit, view) ? "pays for no part" : "is likely to end it early";
-  return `max_credits ${limit} ${effect}, because about ${estimate} credits are likely to be charged, and ${RESERVATION_RULE}: that needs ${leastMax}.`;
+  return `${reader === "terminal" ? "--max-credits" : "max_credits"} ${limit} ${effect}, because about ${estimate} credits are likely to be charged, and ${RESERVATION_RULE}: that needs ${leastMax}.`;
 }
 
 /** Whether a limit has no room for the reservation of a single part. */

@@ -22,6 +22,8 @@ import { getIdempotencyKey, getIds } from "./stored-input.ts";
 /** How often a call looks while this process drives the row, whose changes are announced. It reads the row less often. */
 const LOOK_OWN_MS = 1000;
 const READ_OWN_MS = 10_000;
+/** How often a sentence is told again of which only the times have changed, so that nobody believes that all is dead. */
+const TELL_AGAIN_MS = 10_000;
 /** The changes of a row that another process drives are seen only by reading. */
 const READ_OTHER_MS = 150;
 /** A client that has cancelled a call repeats it within this time, or not at all. */
@@ -126,6 +128,7 @@ export class Attendance {
     let row = first;
     let before = first;
     let told = "";
+    let toldAtMs = readAtMs;
     for (let isFirst = true; ; isFirst = false) {
       call.signal.throwIfAborted();
       try {
@@ -155,8 +158,11 @@ export class Attendance {
       before = row;
       const sentence = describeActivity(row, this.#driver.describe(row));
       const seen = `${sentence.replace(/\d+ s/g, "")}${row.polled_steady_ms}`;
-      if (seen !== told) call.onProgress(sentence);
-      told = seen;
+      if (seen !== told || clock.steadyMs() - toldAtMs >= TELL_AGAIN_MS) {
+        call.onProgress(sentence);
+        told = seen;
+        toldAtMs = clock.steadyMs();
+      }
       if (call.deadline.isOver) return row;
       const isOwn = this.#driver.isDriving(row.id);
       const pauseMs = Math.min(isOwn ? LOOK_OWN_MS : READ_OTHER_MS, call.deadline.leftMs);

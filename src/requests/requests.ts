@@ -82,6 +82,17 @@ export function createRequests(deps: RequestDeps) {
       const rows = await findRequestsByFingerprint(deps.ledger, fingerprint);
       return (await findSavedAudio(deps, rows, null))?.path ?? null;
     },
+    /** Says whether the service has an input. `unknown`: it may have it, or the ledger has it in other words. */
+    readSendState: async (input: AudioInput, take: number): Promise<"unsent" | "unknown" | "accepted"> => {
+      const fingerprint = deriveRequestFingerprint(
+        deps.ledger.identity.baseUrl,
+        canonicalizeInput(input),
+        take,
+      );
+      const rows = await findRequestsByFingerprint(deps.ledger, fingerprint);
+      if (rows.some(({ task_id }) => task_id !== null)) return "accepted";
+      return rows.length > 0 && rows.every(({ maybe }) => maybe === 0) ? "unsent" : "unknown";
+    },
     /** Lists saved files without resuming anything, because clients ask for resources without a user's request. */
     listNewestSaved: (limit: number) => listNewestSaved(deps, limit),
     listNewestTaskIds: (limit: number) => listNewestTaskIds(deps, limit),

@@ -248,7 +248,9 @@ async function afterRefusal(
   // Meanwhile the process that had sent it before has heard that it was accepted.
   if (next.task_id !== null) return next;
   if (isForCredits && (await waitForReturnedCredits(job, deps, row))) return next;
-  log.info(`request ${row.id} was not accepted: ${error.code}, ${decision.kind} after ${delayMs} ms`);
+  log.info(
+    `request ${row.id} was not accepted: ${error.code}, ${decision.kind} after ${Math.round(delayMs)} ms`,
+  );
   if (decision.kind === "stop") {
     throw adviseAfterRefusal(error, next);
   }

@@ -167,7 +167,7 @@ const HOST = "https://audio.test:8443";
 function expectBlamed(failure: AudioError, proxyHost: string, reason: RegExp): void {
   expect(failure.message).toContain(`The proxy ${proxyHost} (https_proxy) on the way to audio.test:8443 `);
   expect(failure.message).toMatch(reason);
-  const isDenied = failure.message.includes("407");
+  const isDenied = failure.message.includes("(407)");
   expect(failure).toMatchObject({
     code: failure.message.includes("in time") ? "timeout" : "network_error",
     retryable: !isDenied,

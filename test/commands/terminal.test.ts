@@ -64,6 +64,13 @@ describe("progress", () => {
   });
 });
 
+it("progress elsewhere is told once a minute, so that a log shows that it goes on", () => {
+  let [written, nowMs] = ["", 0];
+  const line = new ProgressLine({ write: (text) => (written += text) }, "xterm", { steadyMs: () => nowMs });
+  for (; nowMs <= 150_000; nowMs += 1000) line.show(`It is tried again (${nowMs / 1000} s so far).`);
+  expect(written.match(/\(\d+ s/g)).toEqual(["(0 s", "(60 s", "(120 s"]);
+});
+
 it("help fits a terminal of 40 columns", () => {
   const [command] = COMMANDS;
   if (command === undefined) throw new Error("no command");

@@ -70,6 +70,8 @@ const narrate = (...more: string[]): readonly string[] => [
   ...more,
 ];
 
+const narrateAway = (): readonly string[] => narrate("--max-credits", "600");
+
 it("say makes one file of one text, and costs nothing the second time", async () => {
   const args = ["say", "Good morning.", "--output-format", "pcm", "--file-name", "hello"];
   const path = join(testFolders.outputDir, "hello.pcm");
@@ -119,6 +121,28 @@ it.each<[string, () => readonly string[], RegExp]>([
   expect(stderr).not.toMatch(/file_name|retakes/);
 });
 
+it.each([
+  [["naration", "x.md"], /"naration" is not a command; narrate is one/],
+  [["sya", "Hello."], /"sya" is not a command; say is one/],
+  [["--sandboxx"], /"--sandboxx" is not a command; --sandbox is one/],
+  [["say", ""], /TEXT must not be empty/],
+  [["say", "Hello.", "--voice", "--sandbox"], /: --voice needs a value/],
+])("%j is refused with what was most likely meant", async (args, words) => {
+  expect(await run(args)).toMatchObject({ code: 2, stderr: expect.stringMatching(words) });
+});
+
+it("voices lists the voices without an address and a key", async () => {
+  const { code, stdout } = await run(["voices"], { AUDIO_BASE_URL: "", AUDIO_API_KEY: "" });
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^sophie_en_zh: en, zh$/m);
+});
+
+it("tasks --html over a file of one's own says to name another one", async () => {
+  const { code, stderr } = await run(["tasks", "--html", text]);
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/was not written by this command; it stays as it is\. Name another file\.\n$/);
+});
+
 it("narrate makes the retake that it is asked for, of a new text and of one that is finished", async () => {
   await run(narrate("--max-credits", "600", "--retake", "2=Two"));
   const bodies = (): unknown[] =>
@@ -157,6 +181,26 @@ it.each([
   expect(service.tasks.size).toBe(made + 2);
 });
 
+it("narrate asks once about a first limit that is likely to end it early, and names the price of the rest", async () => {
+  const low = narrate("--max-credits", "155");
+  const asked = await run(low);
+  expect(asked.stdout).toMatch(/--max-credits 155 is likely to end it early, .*: that needs \d+\./);
+  expect(asked.stdout).toMatch(
+    /\nFor all of it: --max-credits 300\. With 155 all the same: run the same command/,
+  );
+  expect(asked.code).toBe(3);
+  expect(service.tasks.size).toBe(0);
+  expect((await run(low)).code).toBe(3);
+  expect(service.tasks.size).toBe(1);
+  expect((await run(narrate())).stdout).toMatch(
+    /With --max-credits \d+ it goes on where it stopped, for about \d+ more credits, and pays/,
+  );
+  await run(narrate("--max-credits", "600"));
+  expect((await run(narrate("--retake", "2=Two"))).stdout).toMatch(
+    /for about (\d+) credits, beside the \d+ charged.*\nTo make it, add --max-credits \d+: about \1 more credits are charged/s,
+  );
+});
+
 it("narrate says why nothing gets on, and since when, while the service is away", async () => {
   let isAway = true;
   service.intercept = ({ kind }, response) => {
@@ -191,6 +235,26 @@ it.each([
   expect(running.said.stderr).not.toMatch(/unavailable[\s\S]*Sending the request/);
   running.child.kill("SIGINT");
   await running.ended;
+});
+
+it.each([
+  ["say", ["say", "Good night."], /interrupted\. Nothing was sent or charged\./],
+  ["narrate", narrateAway, /Interrupted: 0 of 2 parts saved, 0 credits charged\. Nothing was sent\. /],
+])("Ctrl-C in %s says that nothing was sent if the service was never reached", async (_, command, words) => {
+  const args = typeof command === "function" ? command() : command;
+  const { child, said, ended } = start(args, { AUDIO_BASE_URL: "http://127.0.0.1:9" });
+  await expect.poll(() => said.stderr, { timeout: 10_000 }).toMatch(/cannot be reached \(ECONNREFUSED\)/);
+  child.kill("SIGINT");
+  await ended;
+  expect(`${said.stdout}${said.stderr}`).toMatch(words);
+});
+
+it("say says at once that the port speaks no TLS", async () => {
+  const { code, stderr } = await run(["say", "Good night."], {
+    AUDIO_BASE_URL: service.baseUrl.replace("http:", "https:"),
+  });
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/does not speak TLS, so AUDIO_BASE_URL must not begin with https:/);
 });
 
 it("narrate names a finished file that is gone, and makes it again, free", async () => {
@@ -243,7 +307,7 @@ it("Ctrl-C in narrate is told truly, and the same command fetches what was paid 
   expect(await running.ended).toBe(3);
   expect(running.said.stderr).not.toMatch(/unexpectedly|error:|warn:/);
   expect(running.said.stdout).toMatch(
-    /^Interrupted: 0 of 2 parts saved, 0 credits charged\. 2 parts are with the service and will be charged, .*nothing of them is on this disk yet\. The same command with --max-credits \d+ fetches/,
+    /Interrupted: 0 of 2 parts saved, 0 credits charged\. 2 parts are with the service and will be charged, .*nothing of them is on this disk yet\. The same command with --max-credits \d+ fetches/,
   );
   expect(running.said.stdout).not.toMatch(ASSISTANT_WORDS);
   service.processingMs = 0;
@@ -261,7 +325,7 @@ it.each([
   child.kill("SIGINT");
   expect(await ended).toBe(1);
   expect(said.stderr).toMatch(
-    /interrupted.*The same command fetches it|interrupted.*the same command fetches it/s,
+    /interrupted\. The service has accepted the text, makes and charges it\. The same command fetches it|interrupted;.*the same command fetches it/s,
   );
   expect(`${said.stdout}${said.stderr}`).not.toMatch(ASSISTANT_WORDS);
   service.processingMs = 0;

@@ -73,7 +73,7 @@ const BAD: Array<[string, Environment, string, RegExp]> = [
     "a store of another kind",
     { ...GOOD, AUDIO_STORE_URL: "redis://host:6379" },
     "AUDIO_STORE_URL",
-    /postgres:\/\/user:password@host/,
+    /Redis is no longer supported\..*postgres:\/\/user:password@host/,
   ],
   [
     "a store without TLS off this machine",

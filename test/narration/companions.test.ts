@@ -78,6 +78,7 @@ it("companions whose name another file has get a number, like the audio, and the
   expect([name(files[0]?.path), name(files[0]?.captions_path)]).toEqual(["book-2.pcm", "book-2-2.vtt"]);
   for (const form of [message, resultTextOf(outcome)]) {
     expect(form).toContain('A file named "book.pcm" was there already, so a number was added.');
+    expect(form).toContain('"book-2.vtt" is another file, so what lies beside the audio has a number.');
   }
   expect(await readFile(join(outputDir, "book.pcm"), "utf8")).toBe("foreign");
 });

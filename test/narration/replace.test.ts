@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { buildText, type NarrationOutput, Narrator } from "./narrator.ts";
+import { buildText, type NarrationOutput, Narrator, paragraph } from "./narrator.ts";
 
 let narrator: Narrator;
 let texts: string;
@@ -15,6 +15,11 @@ beforeEach(async () => {
 afterEach(() => narrator.stop());
 
 const names = ({ files }: NarrationOutput): string[] => files.map(({ path }) => basename(path));
+const companionNames = ({ files }: NarrationOutput): string[] =>
+  files
+    .flatMap(({ captions_path, srt_path, chapters_path }) => [captions_path, srt_path, chapters_path])
+    .flatMap((path) => (path === undefined ? [] : [basename(path)]))
+    .toSorted();
 const saved = async (): Promise<string[]> =>
   (await narrator.testFolders.outputNames()).filter((name) => !name.startsWith("."));
 const out = (name: string): string => join(narrator.testFolders.outputDir, name);
@@ -233,4 +238,60 @@ it("a file that a newer narration has replaced is told as gone for the older one
   const { files } = await narrator.narrate({ narration_id: older.narration_id, max_credits: 900 });
   expect(files.map(({ path }) => basename(path))).toEqual(["bells-2.pcm"]);
   expect(narrator.service.count("create")).toBe(2);
+});
+
+// Captions are settings of the server, so that they may change between any two calls.
+const CAPTIONS = { vtt: [".vtt"], srt: [".srt"], both: [".vtt", ".srt"] } as const;
+const captionCases = (
+  [
+    ["vtt", "srt", "vtt"],
+    ["vtt", "srt", "srt"],
+    ["srt", "vtt", "both"],
+    ["both", "vtt", "vtt"],
+    ["both", "srt", "both"],
+    ["srt", "both", "srt"],
+  ] as const
+).map(([first, second, third]) => ({ first, second, third }));
+
+it.each(captionCases)(
+  "captions and chapters follow the audio: $first, then $second, then a retake with $third",
+  async ({ first, second, third }) => {
+    const use = (captions: string) => narrator.restart({ AUDIO_INPUT_DIR: texts, AUDIO_CAPTIONS: captions });
+    const text = `# Down\n\n${paragraph("One")}\n\n# Up\n\n${paragraph("Two")}`;
+    const call = { text, file_name: "tale", max_credits: 900 };
+    await use(first);
+    const { narration_id } = await narrator.narrate(call);
+    await use(second);
+    await narrator.narrate({ narration_id, max_credits: 900 });
+    await use(third);
+    await narrator.narrate({ narration_id, max_credits: 900, retakes: [{ quote: "So ends Two" }] });
+    const done = await narrator.narrate({ narration_id, max_credits: 900, replace: true });
+    expect(names(done)).toEqual(["tale.pcm"]);
+    const beside = [...CAPTIONS[third].map((extension) => `tale${extension}`), "tale.chapters.json"];
+    expect(companionNames(done)).toEqual(beside.toSorted());
+    expect(await saved()).toEqual(["tale.pcm", ...beside].toSorted());
+    // An edit is another narration; it takes what lies beside the audio, too.
+    await use(first);
+    const edits = [{ quote: "So ends Two", replacement: "So closes Two" }];
+    const edited = await narrator.narrate({ ...call, text: undefined, narration_id, edits, replace: true });
+    const besideEdit = [...CAPTIONS[first].map((extension) => `tale${extension}`), "tale.chapters.json"];
+    expect(companionNames(edited)).toEqual(besideEdit.toSorted());
+    expect(await saved()).toEqual(["tale.pcm", ...besideEdit].toSorted());
+    for (const extension of CAPTIONS[first])
+      expect(readFileSync(out(`tale${extension}`), "utf8")).toContain("So closes Two.");
+  },
+);
+
+it("captions that somebody edited stay, the new ones get a number, and the result says so", async () => {
+  const text = buildText("One", "Two");
+  const { narration_id } = await narrator.narrate({ text, max_credits: 900, file_name: "tale" });
+  writeFileSync(out("tale.vtt"), "edited");
+  const call = { narration_id, max_credits: 900 };
+  await narrator.narrate({ ...call, retakes: [{ quote: "So ends Two" }] });
+  const done = await narrator.narrate({ ...call, replace: true });
+  expect(names(done)).toEqual(["tale.pcm"]);
+  expect(companionNames(done)).toEqual(["tale-2.vtt"]);
+  expect(await saved()).toEqual(["tale-2.vtt", "tale.pcm", "tale.vtt"]);
+  expect(readFileSync(out("tale.vtt"), "utf8")).toBe("edited");
+  expect(done.message).toContain('"tale.vtt" is another file, so what lies beside the audio has a number.');
 });

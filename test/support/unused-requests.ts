@@ -14,6 +14,7 @@ export const UNUSED_REQUESTS: Requests = {
   listRequests: refuse,
   sumSpending: refuse,
   findSavedPath: refuse,
+  readSendState: refuse,
   listNewestSaved: refuse,
   listNewestTaskIds: refuse,
   readResource: refuse,

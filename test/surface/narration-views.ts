@@ -62,6 +62,7 @@ const file = (name: string, chapter: string | null): NarrationView["files"][numb
   chapterTitle: chapter,
   sheetRow: undefined,
   conflictingName: null,
+  conflictingBeside: [],
   isIncomplete: false,
   missingPartIndexes: [],
   doubtfulPartProblems: [],

@@ -84,17 +84,17 @@ export class PostgresEngine implements Engine {
     const read = async (sql: string) => (await connection.execute({ sql, values: [], isRead: true })).rows;
     const [{ encoding, ...switches }] = settingRow.parse(await read(SERVER_SETTINGS));
     const names = nameRows.parse(await read(DENIED_TABLES)).map(({ name }) => name);
+    if (names.length > 0) {
+      const message = `${this.description} does not let this user read and write every table.`;
+      const remedy = `Let the owner of the tables run: GRANT SELECT, INSERT, UPDATE, DELETE ON ${names.join(", ")} TO this user.`;
+      throw new AudioError("store_unavailable", message, { remedy });
+    }
     return [
       ...Object.entries(switches)
         .filter(([, value]) => value === "off")
         .map(
           ([name]) => `A crash of the server can lose what was paid for (${name} is off): set ${name} to on.`,
         ),
-      ...(names.length === 0
-        ? []
-        : [
-            `This user may not read and write every table: grant SELECT, INSERT, UPDATE and DELETE on ${names.join(", ")}.`,
-          ]),
       ...(encoding === "UTF8" || encoding === "SQL_ASCII"
         ? []
         : [

@@ -66,7 +66,7 @@ const REFUSED_LOGIN: ErrorDescription = {
 const NO_RIGHTS: ErrorDescription = {
   messageAfterName: "denied this user a right that the ledger needs",
   remedy:
-    "Let an administrator grant CREATE on the schema, or start once as a user who may create tables and grant SELECT, INSERT, UPDATE and DELETE on the tables agm_….",
+    "If the tables agm_… are there, let their owner grant SELECT, INSERT, UPDATE and DELETE on them; otherwise let an administrator grant CREATE on the schema. doctor names the tables.",
   isRetryable: false,
 };
 const FOREIGN_TABLES: ErrorDescription = {
