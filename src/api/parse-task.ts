@@ -61,7 +61,7 @@ const core = z.union([
 const knownStatus = z.enum(TASK_STATUSES);
 /** The fields that are read one by one, so that a bad one loses no other. */
 const fieldsSchema = z.object({
-  status: z.unknown(),
+  status: z.unknown().optional(),
   billing: billingSchema.nullable().catch(null),
   usage: z.object({ audio_seconds: z.number().positive() }).nullable().catch(null),
   output: z

@@ -41,7 +41,7 @@ function expectOnlyPartTwo(reported: NarrationOutput): void {
   expect(reported).toMatchObject({ status: "stopped", parts: { total: 3, saved: 2, running: 0, failed: 1 } });
   expect(reported.problems).toMatchObject([{ part: 2 }]);
   expect(reported.problems[0]?.excerpt).toContain("Two begins");
-  expect(reported.message).toMatch(/\(incomplete\).*without part 2 of 3/);
+  expect(reported.message).toMatch(/\(incomplete.*without part 2 of 3/);
   expect(reported.next_step).toContain("retakes with a quote of it");
   expect(reported.next_step).toContain("skip_failed true");
 }

@@ -102,7 +102,7 @@ it("a task that was fetched by its id alone is the task of its text, too", async
   await clock
     .until(requests.download({ taskIdOrHandle: RUNNING.taskId, fileName: null }, CALL))
     .catch(() => undefined);
-  const made = await clock.until(requests.generate(requestOf("My own"), { ...CALL, waitMs: 1000 }));
+  const made = await clock.until(requests.generate(requestOf("My own"), { ...CALL, waitMs: 60_000 }));
   expect(made).toMatchObject({ taskId: RUNNING.taskId, status: "processing", error: null });
   await requests.close();
 });
