@@ -186,7 +186,7 @@ it("narrate asks once about a first limit that is likely to end it early, and na
   const asked = await run(low);
   expect(asked.stdout).toMatch(/--max-credits 155 is likely to end it early, .*: that needs \d+\./);
   expect(asked.stdout).toMatch(
-    /\nFor all of it: --max-credits 300\. With 155 all the same: run the same command/,
+    /\nFor all of it: --max-credits 254\. With 155 all the same: run the same command/,
   );
   expect(asked.code).toBe(3);
   expect(service.tasks.size).toBe(0);
