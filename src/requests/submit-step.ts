@@ -1,7 +1,8 @@
 /** The step that sends the submission of a request, under its idempotency key, until the service has answered it. */
 import { randomUUID } from "node:crypto";
 import type { ObservedTask } from "../api/parse-task.ts";
-import { decideAfterFailure, mayHaveCreatedTask, wasNeverSent } from "../api/retry.ts";
+import { decideAfterFailure, wasNeverSent } from "../api/retry.ts";
+import { mayHaveCreatedTask } from "../api/service-error.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { runWithTimeout } from "../deadline.ts";
 import { AudioError, askUser, type ErrorCode } from "../errors.ts";
