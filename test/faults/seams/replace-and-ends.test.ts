@@ -105,9 +105,9 @@ describe("replace of an earlier call replaces nothing in a later call without it
       await waitForTasks(setup, 2);
       await pause(150);
       setup.server.cancel(id);
-      await pause(100);
+      await pause(500);
       const later = setup.server.call("generate_audio", { ...call, ...name, wait_seconds: 20 });
-      await pause(200);
+      await pause(1000);
       release(setup.service);
       expect(shownTextOf(await later)).toMatch(/^Saved/);
       expectKept(setup, bytes);
