@@ -1,6 +1,6 @@
 /** Decides whether a failed request is retried, and after how long. Contains only pure functions. */
 import { RETRY_AFTER_SECONDS } from "../contract/service-limits.ts";
-import { AudioError, type ErrorCode } from "../errors.ts";
+import { AudioError } from "../errors.ts";
 import { UnsentRequestError } from "./network-error.ts";
 
 const MIN_BACKOFF_MS = 1000;
@@ -27,31 +27,6 @@ export type FailedReadDecision = RetryDecision | { readonly kind: "not_ready" };
  */
 export function wasNeverSent(error: unknown): boolean {
   return error instanceof AudioError && error.cause instanceof UnsentRequestError;
-}
-
-/**
- * If a submission fails with one of these codes, no task was created: the service refused it before creating a task, a
- * gateway did not forward it, or this program did not send it.
- */
-const REFUSED_BEFORE_ANY_TASK: ReadonlySet<ErrorCode> = new Set([
-  "invalid_request",
-  "invalid_api_key",
-  "insufficient_credits",
-  "purchase_required",
-  "not_found",
-  "idempotency_conflict",
-  "request_too_large",
-  "rate_limit",
-  "concurrency_limit",
-]);
-
-/**
- * Whether the service may have created a task and a reservation, although the submission failed with this error. True
- * for a 5xx, a time-out, a broken connection and an unreadable answer. This includes a 503, because a gateway can send
- * one after the service has accepted the submission.
- */
-export function mayHaveCreatedTask(error: AudioError): boolean {
-  return !wasNeverSent(error) && !REFUSED_BEFORE_ANY_TASK.has(error.code);
 }
 
 /**

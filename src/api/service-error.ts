@@ -6,7 +6,7 @@ import {
   serviceErrorBody,
 } from "../contract/service-errors.ts";
 import { AudioError, type AudioErrorOptions, type ErrorCode } from "../errors.ts";
-import { parseRetryAfterSeconds } from "./retry.ts";
+import { parseRetryAfterSeconds, wasNeverSent } from "./retry.ts";
 import { NO_USABLE_REASON, quoteServiceText } from "./service-text.ts";
 import type { HttpResponse } from "./transport.ts";
 
@@ -18,35 +18,39 @@ const OPERATION_WORDS: Readonly<Record<Operation, string>> = {
   content: "the download",
 };
 
-/**
- * The codes that HTTP statuses imply if the body states no fitting code. For 403, 404 and 409 see {@link
- * deriveImpliedCode}.
- */
+/** The codes that HTTP statuses imply in an answer with the contract's body. For 409 see {@link deriveImpliedCode}. */
 const CODE_BY_STATUS: Readonly<Record<number, ServiceErrorCode>> = {
   400: "invalid_request",
   401: "invalid_api_key",
   402: "insufficient_credits",
+  403: "purchase_required",
+  404: "not_found",
   413: "request_too_large",
   429: "rate_limit",
   503: "temporarily_unavailable",
 };
 
 /**
- * Returns the code that a status implies if the body states no fitting code. Returns `null` for a 403 or 404 without
- * the contract's body, because a gateway or a wrong base address sends such answers. If such a 404 counted as "this
- * task does not exist", the user could pay for the task twice.
+ * Statuses that mean the same without the contract's body. The others are then those of a gateway or a wrong address:
+ * if its 404 counted as "this task does not exist", or its 400 as the service's refusal, a task that was made
+ * nevertheless could be paid for twice.
  */
+const PLAIN_STATUSES: ReadonlySet<number> = new Set([401, 429, 503]);
+
+/** Marks an error whose code comes from the status alone, because the answer did not have the contract's body. */
+class UnstatedCodeError extends Error {
+  override readonly name = "UnstatedCodeError";
+}
+
+/** Returns the code that a status implies if the body states no fitting code, and `null` if it implies none. */
 function deriveImpliedCode(
   status: number,
   operation: Operation,
   hasContractBody: boolean,
 ): ServiceErrorCode | null {
-  if (status === 409) {
-    if (operation === "query") return null;
-    return operation === "create" ? "idempotency_conflict" : "not_ready";
-  }
-  if (status === 404) return hasContractBody ? "not_found" : null;
-  if (status === 403) return hasContractBody ? "purchase_required" : null;
+  if (status === 409 && operation === "content") return "not_ready";
+  if (!hasContractBody && !PLAIN_STATUSES.has(status)) return null;
+  if (status === 409) return operation === "create" ? "idempotency_conflict" : null;
   return CODE_BY_STATUS[status] ?? null;
 }
 
@@ -104,10 +108,11 @@ export function toServiceError(response: FailedResponse): AudioError {
     parseStatedCode(serviceError?.code, status) ??
     deriveImpliedCode(status, operation, serviceError !== undefined);
   const sentence = describeStatus(status, operation);
-  const quoted =
-    serviceError === undefined
-      ? (response.doubt ?? "")
-      : ` ${formatReason(response.sanitizeReason(serviceError.message))}`;
+  const isUnstated = serviceError === undefined;
+  const key = isUnstated && code === "invalid_api_key" ? " AUDIO_API_KEY may not be an active key." : "";
+  const quoted = isUnstated
+    ? `${key}${response.doubt ?? ""}`
+    : ` ${formatReason(response.sanitizeReason(serviceError.message))}`;
   const isTemporary = status >= 500 || status === 408 || status === 425 || (status >= 200 && status < 300);
   const seconds = parseRetryAfterSeconds(retryAfter, nowWallMs, sentAt);
   return new AudioError(code ?? "unexpected_response", `${sentence}${quoted}`, {
@@ -115,6 +120,7 @@ export function toServiceError(response: FailedResponse): AudioError {
     retryable: code === null ? isTemporary : RETRYABLE_CODES.has(code),
     retryAfterSeconds: status === 429 || (status === 503 && retryAfter !== undefined) ? seconds : undefined,
     taskId,
+    cause: isUnstated && code !== null ? new UnstatedCodeError("the status alone gives the code") : undefined,
   });
 }
 
@@ -130,4 +136,31 @@ export function unexpectedResponseError(
     httpStatus: response.status,
     retryable: true,
   });
+}
+
+/** If a submission fails with one of these codes, this program did not send it, or the answer refused it. */
+const REFUSED_BEFORE_ANY_TASK: ReadonlySet<ErrorCode> = new Set([
+  "invalid_request",
+  "invalid_api_key",
+  "insufficient_credits",
+  "purchase_required",
+  "not_found",
+  "idempotency_conflict",
+  "request_too_large",
+  "rate_limit",
+  "concurrency_limit",
+]);
+
+/** A 429 of a gateway is a limit of its own: it did not forward the submission. */
+const isLimit = ({ httpStatus }: AudioError): boolean => httpStatus === 429;
+
+/**
+ * Whether the service may have created a task and a reservation, although the submission failed with this error. True
+ * for a 5xx, a time-out, a broken connection and an unreadable answer, and for each refusal without the contract's body
+ * but a 429: a gateway can answer so after the service has accepted the submission. So can it with a 503.
+ */
+export function mayHaveCreatedTask(error: AudioError): boolean {
+  if (wasNeverSent(error)) return false;
+  const isStated = !(error.cause instanceof UnstatedCodeError) || isLimit(error);
+  return !(isStated && REFUSED_BEFORE_ANY_TASK.has(error.code));
 }

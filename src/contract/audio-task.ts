@@ -17,7 +17,9 @@ export type TaskStatus = (typeof TASK_STATUSES)[number];
 
 const contractCreditsSchema = z.int().min(0).max(MAXIMUM_CHARGE_CREDITS);
 
-const statedCreditsSchema = z.number().nonnegative();
+/** A larger number is no bill that anybody could have, and would hide all others in a sum. */
+const MAX_STATED_CREDITS = 1_000_000;
+const statedCreditsSchema = z.number().nonnegative().max(MAX_STATED_CREDITS);
 
 /**
  * The billing of a task as the service states it. Keeps numbers that break the contract, because the service charged

@@ -101,6 +101,10 @@ function buildOutputFolder(given: string, clock: Pick<Clock, "wallMs">): OutputF
     // Create the folder if it is missing, for example at the first use.
     root = await assertInPlace(root).catch(async (error) => {
       if (error instanceof AudioError) throw error;
+      // A link in the place of its parent must not lead to a new folder elsewhere.
+      await assertInPlace(dirname(root)).catch((cause: unknown) => {
+        if (cause instanceof AudioError) throw cause;
+      });
       await makeFolder(root);
       return await assertInPlace(root);
     });

@@ -172,6 +172,8 @@ export interface NarrationSnapshot {
   readonly pace: RunPace;
   /** Whether it runs and a living process wants it. */
   readonly isWanted: boolean;
+  /** Whether it runs and this process wants it. */
+  readonly isWantedHere: boolean;
   /** Whether a standing wish lets files take the place of others. */
   readonly mayReplace: boolean;
   /** The newest first. */
@@ -185,8 +187,9 @@ const selectFiles = (db: Db, owner: string): Promise<FileRow[]> =>
 export const selectNarration = async (db: Db, id: string): Promise<NarrationRow | undefined> =>
   parseNarrations(await db.selectFrom("agm_narration").selectAll().where("id", "=", id).execute())[0];
 
-const describeWishes = (narration: NarrationRow, wishes: readonly WishRow[]) => ({
+const describeWishes = ({ identity }: Ledger, narration: NarrationRow, wishes: readonly WishRow[]) => ({
   isWanted: narration.status === "running" && wishes.length > 0,
+  isWantedHere: narration.status === "running" && wishes.some((wish) => wish.process === identity.processId),
   mayReplace: wishes.some(({ replaces }) => replaces === (narration.file_name ?? "")),
 });
 
@@ -212,7 +215,7 @@ export const readNarration = (ledger: Ledger, id: string): Promise<NarrationSnap
       tasks: await readTasks(tx, ledger, nowSteadyMs, narration, listFingerprints(parts)),
       bill: await readBill(tx, id),
       pace: await readPace(tx, narration),
-      ...describeWishes(narration, await listStandingWishes(tx, ledger, nowSteadyMs, id)),
+      ...describeWishes(ledger, narration, await listStandingWishes(tx, ledger, nowSteadyMs, id)),
       files: await selectFiles(tx, id),
     };
   });
@@ -246,7 +249,7 @@ export const readRound = (
       isMine: narration.owner === ledger.identity.processId && !isLeftToOtherKeys(ledger, narration, wishes),
       parts,
       tasks: await readTasks(tx, ledger, nowSteadyMs, narration, fingerprints),
-      ...describeWishes(narration, wishes),
+      ...describeWishes(ledger, narration, wishes),
     };
   });
 
@@ -307,7 +310,7 @@ export const readProgress = (ledger: Ledger, id: string): Promise<NarrationProgr
     const wishes = await listStandingWishes(tx, ledger, nowSteadyMs, id);
     return {
       narration,
-      isWanted: describeWishes(narration, wishes).isWanted,
+      isWanted: describeWishes(ledger, narration, wishes).isWanted,
       savedPartCount: Number(saved ?? 0),
       totalPartCount: Number(total),
       pace: await readPace(tx, narration),
@@ -342,7 +345,7 @@ export const readStanding = (
     const narration = await selectNarration(tx, id);
     if (narration === undefined) return undefined;
     const wishes = await listStandingWishes(tx, ledger, nowSteadyMs, id);
-    return { narration, isWanted: describeWishes(narration, wishes).isWanted };
+    return { narration, isWanted: describeWishes(ledger, narration, wishes).isWanted };
   });
 
 /** Reads the requests of fingerprints that no row of the narration has yet. */

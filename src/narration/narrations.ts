@@ -333,7 +333,7 @@ export class NarrationOperations {
     { handle, waitMs }: Call,
   ): Promise<{ readonly goesOn: boolean; readonly wishId: string | null }> {
     const { ledger } = this.#deps;
-    const { narration, isWanted } = called.before;
+    const { narration, isWanted, isWantedHere } = called.before;
     const { id, status } = narration;
     const { maxCredits, fileName, mayReplace, shouldSkipFailed } = changes;
     if (changes.shouldStop) {
@@ -371,7 +371,8 @@ export class NarrationOperations {
       return { goesOn, wishId };
     }
     await this.#rename(narration, changes);
-    return { goesOn: isNamed && this.#rounds.isRunning(id), wishId: null };
+    // A loop of this process has ended if the ledger that knows the narration was away, and another one in its place.
+    return { goesOn: this.#rounds.isRunning(id) ? isNamed : isWantedHere, wishId: null };
   }
 
   /** Whether a narration is finished, its files are there, and a call wants nothing else of it. */

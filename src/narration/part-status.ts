@@ -68,7 +68,7 @@ const CREDIT_ERROR_CODES: ReadonlySet<string> = new Set<ErrorCode>([
 const MAX_FAILURES = 3;
 
 /** What a submission is answered with at a wrong address, by the service or by a gateway before it. */
-const ADDRESS_STATUSES: ReadonlySet<number> = new Set([403, 404, 405]);
+const ADDRESS_STATUSES: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 407]);
 
 /** Whether an error concerns only one part. One that comes from a wrong address concerns all. */
 const concernsOnePart = (task: PartTask): boolean =>

@@ -193,6 +193,9 @@ export function beginRequest(ledger: Ledger, draft: RequestRow, options: BeginOp
     if (fresh.is_listed === 1 && row.is_listed === 0) patch.is_listed = 1;
     const isAccepted = row.task_id !== null && row.status !== "failed";
     if (name !== undefined && kin === undefined && !isAccepted) Object.assign(patch, name);
+    // The call that has planned the replacement has been cancelled or has died, and this one does not ask for it.
+    else if (name?.replaces === null && kin === undefined && row.replaces !== null && !wasWanted)
+      patch.replaces = null;
     if (!wasDriven && !isOwnFailure) {
       if (row.status === "failed" && mayBeginAttempt) Object.assign(patch, buildNextAttempt(row));
       else Object.assign(patch, { error: null, error_code: null });
@@ -331,6 +334,7 @@ export async function fetchAdopted(
       api_key_id: ledger.identity.apiKeyId,
       ...UNDRIVEN_REQUEST,
       maybe: 0,
+      send_id: null,
       polled_steady_ms: 0,
       created_at_ms: nowMs,
       updated_at_ms: nowMs,

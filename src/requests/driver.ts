@@ -22,7 +22,7 @@ import type { Job, StepDeps } from "./job.ts";
 import { saveAudioOf } from "./save-step.ts";
 import { getIds } from "./stored-input.ts";
 import { SubmissionLine } from "./submission-line.ts";
-import { assertOwnTask, submit } from "./submit-step.ts";
+import { assertOwnTask, forgetWrongId, submit } from "./submit-step.ts";
 import { watch } from "./watch-step.ts";
 
 export interface EnsureOptions {
@@ -105,6 +105,7 @@ export class RequestDriver {
       mayHaveSent: false,
       hasLostAnswer: false,
       wasGone: false,
+      hasAskedForId: false,
       isDoubtful: false,
       unwritten: null,
       sendingSinceMs: null,
@@ -327,9 +328,9 @@ export class RequestDriver {
     const { ledger, log, clock } = this.#deps;
     if (thrown instanceof LeaseLostError || job.signal.aborted) return null;
     if (!(thrown instanceof AudioError)) log.error("a request failed unexpectedly", thrown);
-    const error = (thrown instanceof AudioError ? thrown : internalError(thrown)).withIds(getIds(row));
+    const failure = thrown instanceof AudioError ? thrown : internalError(thrown);
     const current = await ledger.database.run((db) => readRequest(db, row.id)).catch(() => undefined);
-    if (isAway(error)) {
+    if (isAway(failure)) {
       // The call may have said that the work goes on by itself, so it goes on when the ledger comes back.
       do {
         await clock.sleep(1000, job.signal).catch(() => undefined);
@@ -338,7 +339,15 @@ export class RequestDriver {
       } while (this.#unendedWishes.size > 0 && !job.signal.aborted);
       return job.signal.aborted ? null : (current ?? row);
     }
-    await this.#end(job, current ?? row, error).catch((cause: unknown) => {
+    const unnamed = await forgetWrongId(job, this.#deps, current ?? row, failure).catch(() => null);
+    if (unnamed !== null && !job.hasAskedForId) {
+      job.hasAskedForId = true;
+      job.mayHaveSent = true;
+      job.wasGone = false;
+      return unnamed;
+    }
+    const error = failure.withIds(getIds(unnamed ?? row));
+    await this.#end(job, unnamed ?? current ?? row, error).catch((cause: unknown) => {
       if (!(cause instanceof LeaseLostError)) log.debug(`an error could not be stored: ${String(cause)}`);
     });
     return null;

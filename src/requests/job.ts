@@ -29,6 +29,8 @@ export interface Job {
   hasLostAnswer: boolean;
   /** Whether the service had said before that it does not know the task: then one more 404 is enough. */
   wasGone: boolean;
+  /** Whether this job has sent the submission of an accepted task again, because its id must be wrong. */
+  hasAskedForId: boolean;
   /** Whether a caller has cancelled, so that it is looked once more whether the request is wanted before it is sent. */
   isDoubtful: boolean;
   /** The row with its accepted task, while the ledger cannot be written. */

@@ -1,14 +1,15 @@
 /** The step that sends the submission of a request, under its idempotency key, until the service has answered it. */
 import { randomUUID } from "node:crypto";
 import type { ObservedTask } from "../api/parse-task.ts";
-import { decideAfterFailure, mayHaveCreatedTask, wasNeverSent } from "../api/retry.ts";
+import { decideAfterFailure, wasNeverSent } from "../api/retry.ts";
+import { mayHaveCreatedTask } from "../api/service-error.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { runWithTimeout } from "../deadline.ts";
 import { AudioError, askUser, type ErrorCode } from "../errors.ts";
 import { recordSendResult, requestAdmission, type SendResult } from "../ledger/admission.ts";
 import { BUDGET_WINDOW_MS, sumSpentCredits } from "../ledger/bills.ts";
 import { isAway } from "../ledger/ledger.ts";
-import { findAttemptsOfTask } from "../ledger/request-rows.ts";
+import { findAttemptsOfTask, saveAsDriver, UNSENT_ATTEMPT } from "../ledger/request-rows.ts";
 import type { RequestRow } from "../ledger/schema.ts";
 import { toStoredError } from "../ledger/stored-error.ts";
 import { isRequestWanted } from "../ledger/wishes.ts";
@@ -160,7 +161,7 @@ function buildExpiry({ lastError }: Job): AudioError {
 /**
  * Refuses a task whose id another text had before: its audio would be that of the other text.
  *
- * @throws AudioError `unexpected_response`
+ * @throws ForeignTaskError
  */
 export async function assertOwnTask({ ledger }: StepDeps, row: RequestRow): Promise<void> {
   const { task_id, fingerprint, accepted_at_ms: acceptedAtMs } = row;
@@ -171,17 +172,48 @@ export async function assertOwnTask({ ledger }: StepDeps, row: RequestRow): Prom
     (other.accepted_at_ms ?? 0) < (acceptedAtMs ?? 0) ||
     (other.accepted_at_ms === acceptedAtMs && other.fingerprint < fingerprint);
   if (!others.some((other) => other.fingerprint !== fingerprint && isEarlier(other))) return;
-  throw new AudioError(
+  throw new ForeignTaskError(
     "unexpected_response",
     `The service answered with task ${task_id}, which is already the task of another request of this ledger. Its audio would be that of the other text.`,
     {
       remedy: {
         assistant:
-          "Tell the user that the service gave one id to two texts. Another take makes a new task, which is paid for.",
-        terminal: "Another take makes a new task, which is paid for.",
+          "Tell the user that the service gave one id to two texts. Repeat the same call: it asks for its own task under the same key, free. Only if that does not help: another take makes a new task, which is paid for.",
+        terminal:
+          "The same command asks for its own task once more, free. Another take makes a new task, which is paid for.",
       },
     },
   );
+}
+
+/** The id of an accepted task is that of another request. */
+class ForeignTaskError extends AudioError {}
+
+/**
+ * Forgets the id of an accepted task if it must be wrong: it is another request's, or the service has never known it.
+ * The key of the submission still names the task that was made.
+ *
+ * @returns the row, whose submission is to be sent again under its key; `null` if the id stays
+ */
+export async function forgetWrongId(
+  job: Job,
+  deps: StepDeps,
+  row: RequestRow,
+  error: AudioError,
+): Promise<RequestRow | null> {
+  if (row.task_id === null || row.body === null || row.status === "saved") return null;
+  const ageMs = Math.abs(deps.clock.wallMs() - (row.accepted_at_ms ?? 0));
+  // Later the service may have removed the task together with its key, so that a send would make another one.
+  const isNew = row.send_id !== null && ageMs < deps.timing.recoveryTimeoutMs && !job.hasAskedForId;
+  if (!(error instanceof ForeignTaskError) && !(error.code === "not_found" && isNew)) return null;
+  const { payer, payer_run, spent_at_ms, is_paid } = row;
+  const unanswered = { ...UNSENT_ATTEMPT, status: "unresolved", maybe: 1, note: null } as const;
+  const next = await deps.persistRow(job, () =>
+    saveAsDriver(deps.ledger, row, { ...unanswered, payer, payer_run, spent_at_ms, is_paid }),
+  );
+  deps.log.warn(`request ${row.id} was given the id of no task of its own, ${row.task_id}`);
+  job.newTaskCount = Math.max(0, job.newTaskCount - 1);
+  return next;
 }
 
 /** Adds the next step to a refusal after which nothing is sent again. */

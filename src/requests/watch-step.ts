@@ -128,7 +128,8 @@ export async function watch(job: Job, deps: StepDeps, watched: RequestRow): Prom
         task.unknownStatus === undefined
           ? null
           : buildNote(row, { kind: "unknown_status", status: task.unknownStatus, untilMs: null }, nowMs);
-      const patch = { ...toObservedPatch(keepRank(task, row), row, nowMs), note };
+      // The service knows the id, so the answer to the submission has named it rightly.
+      const patch = { ...toObservedPatch(keepRank(task, row), row, nowMs), note, send_id: null };
       row = await deps.persistRow(job, () => writeWatched(deps, row, patch));
     } catch (error) {
       if (job.signal.aborted || !(error instanceof AudioError) || error instanceof LeaseLostError)

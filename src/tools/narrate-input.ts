@@ -89,7 +89,10 @@ export const narrateInput = z.strictObject({
     stringSchema,
     "Instead of text: .txt, .md, .html, .epub, .srt, .vtt or .csv (a file per row) in AUDIO_INPUT_DIR",
   ),
-  narration_id: optional(stringSchema, "Instead of both, without voice to files; goes on with max_credits"),
+  narration_id: optional(
+    stringSchema.trim(),
+    "Instead of both, without voice to files; goes on with max_credits",
+  ),
   max_credits: optional(
     // 0 counts as an omitted limit, because some clients turn null into 0.
     z.preprocess(
@@ -162,8 +165,8 @@ const PLAN_FIELDS = [...NARRATION_SETTING_NAMES, "voices", "pronounce", "pause_s
 function reportSourceIssues(args: NarrateArgs, reportIssue: ReportIssue): void {
   const sources = (["text", "file", "narration_id"] as const).filter((name) => args[name] !== undefined);
   if (sources.length !== 1) {
-    const presentSources = sources.length === 0 ? "none is there" : `${sources.join(" and ")} are there`;
-    reportIssue([sources[1] ?? "text"], `give exactly one of text, file and narration_id; ${presentSources}`);
+    const problem = sources.length === 0 ? "" : `must not stand beside ${sources[0]}: `;
+    reportIssue([sources[1] ?? "text"], `${problem}give exactly one of text, file and narration_id`);
   }
   if (args.narration_id === undefined) {
     if (args.edits !== undefined)

@@ -61,6 +61,8 @@ export function describeCost(view: RequestView): string {
   const { charged_credits: charged, refunded_credits: refunded } = view.billing;
   if (charged === null) return `${RESERVED_CREDITS} credits are reserved until it ends.`;
   if (!view.isChargeNews) return `Nothing new was charged; it had cost ${charged} credits.`;
+  if (charged > RESERVED_CREDITS || (refunded ?? 0) > RESERVED_CREDITS)
+    return `Cost ${charged} credits, as the service states it, against its own rules.`;
   return `Cost ${charged} credits (${refunded ?? 0} of ${RESERVED_CREDITS} returned).`;
 }
 

@@ -6,9 +6,9 @@ import {
   computeBackoffMs,
   decideAfterFailedRead,
   decideAfterFailure,
-  mayHaveCreatedTask,
   parseRetryAfterSeconds,
 } from "../../src/api/retry.ts";
+import { mayHaveCreatedTask } from "../../src/api/service-error.ts";
 import { AudioError, type AudioErrorOptions, type ErrorCode } from "../../src/errors.ts";
 
 const NOW = Date.UTC(2026, 0, 15, 12, 0, 0);

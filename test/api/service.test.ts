@@ -1,6 +1,7 @@
 /** The requests of the service client to servers that follow or break the contract. */
 import { afterEach, describe, expect, it } from "vitest";
 import type { ServiceClient } from "../../src/api/service.ts";
+import { mayHaveCreatedTask } from "../../src/api/service-error.ts";
 import { failureOf } from "./failure.ts";
 import {
   API_KEY,
@@ -89,6 +90,7 @@ describe("create", () => {
     const failure = await failureOf(service.submit("{}", "key", never()));
     expect(failure).toMatchObject({ code, httpStatus: status, retryable });
     expect(failure.message).toContain('The service says: "Because."');
+    expect(mayHaveCreatedTask(failure)).toBe(status === 503);
   });
 
   it.each([
@@ -106,11 +108,14 @@ describe("create", () => {
   });
 
   it.each([
-    [400, "invalid_request", false],
+    [400, "unexpected_response", false],
     [401, "invalid_api_key", false],
+    [402, "unexpected_response", false],
     [403, "unexpected_response", false],
     [404, "unexpected_response", false],
-    [413, "request_too_large", false],
+    [407, "unexpected_response", false],
+    [409, "unexpected_response", false],
+    [413, "unexpected_response", false],
     [418, "unexpected_response", false],
     [429, "rate_limit", true],
     [500, "unexpected_response", true],
@@ -124,6 +129,9 @@ describe("create", () => {
     const failure = await failureOf(service.submit("{}", "key", never()));
     expect(failure).toMatchObject({ code, httpStatus: status, retryable });
     expect(failure.message).not.toContain("Nope");
+    expect(failure.message.includes("AUDIO_API_KEY may not be an active key")).toBe(status === 401);
+    // Only a limit of its own lets a gateway answer before the service has seen the submission.
+    expect(mayHaveCreatedTask(failure)).toBe(status !== 429);
   });
 
   it.each([

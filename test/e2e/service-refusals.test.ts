@@ -153,6 +153,8 @@ describe("a query or download that the service refuses", () => {
   it("404 while watching stops the job, keeps the id, and no repeat pays again", async () => {
     service.processingMs = 60_000;
     const handle = taskOf(await client.call("generate_audio", { prompt: "Forgotten", wait_seconds: 0 }));
+    // Once the service has known the id, only it can have forgotten the task, and its key with it.
+    await client.call("get_task", { task_id: handle.task_id, wait_seconds: 1 });
     service.tasks.clear();
     service.byKey.clear();
     const facts = errorOf(await client.call("get_task", { task_id: handle.task_id, wait_seconds: 5 }));

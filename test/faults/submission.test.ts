@@ -115,6 +115,10 @@ describe("an answer by a gateway in front of the service", () => {
     ["a 403 of a gateway", (response) => answerText(response, 403, "<html>blocked</html>")],
     ["a 404 of a gateway", (response) => answerText(response, 404, "<html>nothing here</html>")],
     ["a 401 with HTML", (response) => answerText(response, 401, "<html>sign in</html>")],
+    ["a 400 of a firewall", (response) => answerText(response, 400, "<html>suspicious</html>")],
+    ["a 402 with HTML", (response) => answerText(response, 402, "<html>pay here</html>")],
+    ["an empty 409", (response) => answerText(response, 409, "")],
+    ["an empty 413", (response) => answerText(response, 413, "")],
     ["a redirect", (response) => response.writeHead(307, { location: "https://example.com/" }).end()],
   ];
   it.each(STRANGERS)(

@@ -2,7 +2,7 @@
 import { chmodSync, mkdirSync, renameSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { openOutputFolder } from "../../src/files/output-folder.ts";
+import { openOutputFolder, openPartsFolder } from "../../src/files/output-folder.ts";
 import { failureOf } from "../api/failure.ts";
 import { skipBecause } from "../support/skip-because.ts";
 import {
@@ -35,6 +35,14 @@ describe("an output folder", () => {
     await (await openOutputFolder(path)).ensureWritable();
     expect(statSync(path).mode & 0o777).toBe(0o755);
     expect(await listing(path)).toEqual(["mine.txt"]);
+  });
+
+  it("makes no folder of parts through a link that took its place", async () => {
+    const [path, elsewhere] = [join(newFolder(), "out"), newFolder()];
+    const parts = openPartsFolder(await openOutputFolder(path), { wallMs: () => 0 });
+    symlinkSync(elsewhere, path);
+    expect((await failureOf(parts.ensureExists())).code).toBe("output_not_writable");
+    expect(await listing(elsewhere)).toEqual([]);
   });
 
   it("that is a symbolic link is the person's choice: its real path is used", async () => {

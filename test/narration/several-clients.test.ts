@@ -191,13 +191,21 @@ describe("speakers", () => {
   });
 });
 
+it("many voices that nobody speaks with leave the answer short", async () => {
+  const voices = Array.from({ length: 500 }, (_, index) => `N${index}: mabel`);
+  const { message } = await narrator.narrate({ text: "A: Good morning.", voices });
+  expect(message).toContain("So it is with 490 more of the names in voices.");
+  expect(message.length).toBeLessThan(2000);
+});
+
 describe("a call with contradicting arguments", () => {
   it.each([
     ["nothing to speak", {}, /exactly one of text, file and narration_id/],
-    ["two texts", { text: "a", file: "b.txt" }, /exactly one of text, file and narration_id/],
+    ["two texts", { text: "a", file: "b.txt" }, /file must not stand beside text: give exactly one of/],
     ["only signs", { text: "🎧 — … !" }, /nothing|no letter/i],
     ["an empty text", { text: "" }, /nothing|empty/i],
     ["an unknown id", { narration_id: `nar_${"0".repeat(32)}` }, /No narration of this service/],
+    ["an unknown id in blanks", { narration_id: ` nar_${"0".repeat(32)}\n` }, /No narration of this service/],
     ["no id", { narration_id: "task-1" }, /must be an id that narrate returned/],
     [
       "a plan's argument with an id",

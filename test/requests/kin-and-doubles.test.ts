@@ -113,13 +113,14 @@ it("a task id that the service gives to several texts holds no slot for those th
     ...createFailingService(),
     submit: async (body) => {
       sent.push(JSON.parse(body).prompt);
-      return { ...RUNNING, taskId: sent.length > 3 ? "own" : "same" };
+      return { ...RUNNING, taskId: body.includes("Healthy") ? "own" : "same" };
     },
     query: async (taskId) => ({ ...RUNNING, taskId }),
   }));
   const { requests } = createRequests(deps);
   for (const prompt of ["One", "Two", "Three", "Healthy"])
     await clock.until(requests.generate(requestOf(prompt), { ...CALL, waitMs: 500 })).catch(() => undefined);
-  expect(sent).toEqual(["One", "Two", "Three", "Healthy"]);
+  // Each of them is asked once more for its own task.
+  expect(sent).toEqual(["One", "Two", "Two", "Three", "Three", "Healthy"]);
   await requests.close();
 });

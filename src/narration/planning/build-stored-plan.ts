@@ -23,6 +23,7 @@ import {
   buildChosenTitle,
   buildEdgesRemark,
   buildPlanRemarks,
+  buildSilentVoiceRemarks,
   buildUnusedSettingsRemarks,
 } from "./plan-remarks.ts";
 import { applyPronunciations, type RespelledPart } from "./respelled-part.ts";
@@ -205,8 +206,9 @@ export function buildStoredPlan(source: PlanSource, options: PlanOptions): Store
     chapters === undefined ? plan : selectChapters(plan, chapters);
   const plan = choose(whole.plan);
   const planWithoutPauses = choose(whole.planWithoutPauses);
-  const silent = plan.silentSpeakers.map(
-    (name) => `No line begins with ${JSON.stringify(name)} and a colon: nobody speaks with that voice.`,
+  const silent = buildSilentVoiceRemarks(
+    plan.silentSpeakers,
+    (name) => `No line begins with ${name} and a colon`,
   );
   const voiceless = buildVoicelessRemarks(plan);
   const title = chooseNarrationTitle(plan).replaceAll(INVISIBLE_CHARACTERS, " ").trim();

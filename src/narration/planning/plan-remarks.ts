@@ -144,3 +144,21 @@ export function buildUnusedSettingsRemarks(
   ];
   return unused.length === 0 ? [] : [`Not used: ${unused.join(" and ")}, because ${reason}.`];
 }
+
+const MAX_SILENT_VOICES = 10;
+
+/**
+ * Builds the remarks on voices that nobody speaks with, so many that the answer stays short.
+ *
+ * @param where says where a quoted name does not stand
+ */
+export function buildSilentVoiceRemarks(
+  names: readonly string[],
+  where: (quotedName: string) => string,
+): string[] {
+  const remarks = names
+    .slice(0, MAX_SILENT_VOICES)
+    .map((name) => `${where(JSON.stringify(name))}: nobody speaks with that voice.`);
+  const rest = names.length - remarks.length;
+  return rest === 0 ? remarks : [...remarks, `So it is with ${rest} more of the names in voices.`];
+}

@@ -3,12 +3,13 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { closeAfterEach, type FaultSetup, openFaultSetup } from "../fault-setup.ts";
-import { answerText, misbehaveNext } from "../wire.ts";
+import { acceptSubmission, answerText, misbehaveNext } from "../wire.ts";
 import {
   codeOf,
   listSavedNames,
   pause,
   readOnlyTaskRow,
+  readTaskRows,
   shownTaskOf,
   shownTextOf,
   waitForExchanges,
@@ -67,6 +68,62 @@ describe("one stray 404", () => {
   });
 });
 
+// The key of a submission names its task, whatever id the answer stated.
+describe("a task id that is not that of the task", () => {
+  /** Answers a submission with another id than that of the task that was made. */
+  const nameWrongly = (setup: FaultSetup, id: string, times: number): void =>
+    setup.misbehave(
+      misbehaveNext(
+        "create",
+        (response, exchange, service) => {
+          const view = service.view(acceptSubmission(service, exchange), false);
+          answerText(response, 202, JSON.stringify({ ...view, id }), { "content-type": "application/json" });
+        },
+        times,
+      ),
+    );
+
+  it("such as one that the service does not know is asked for again under the key, in the same call", async () => {
+    const setup = await openFaultSetup();
+    nameWrongly(setup, "task-of-nobody", 1);
+    const made = shownTaskOf(
+      await setup.server.call("generate_audio", { prompt: "Named wrongly", wait_seconds: 8 }),
+    );
+    expect(made).toMatchObject({ status: "succeeded", task_id: onlyTask(setup).id });
+    expect(setup.service.count("create")).toBe(2);
+  });
+
+  it("is asked for again by each call, once, until the service names it", async () => {
+    const setup = await openFaultSetup();
+    nameWrongly(setup, "task-of-nobody", 2);
+    const call = { prompt: "Named wrongly for long", wait_seconds: 8 };
+    expect(codeOf(await setup.server.call("generate_audio", call))).toBe("not_found");
+    expect(setup.service.count("create")).toBe(2);
+    const server = await setup.another();
+    expect(shownTaskOf(await server.call("generate_audio", call)).task_id).toBe(onlyTask(setup).id);
+  });
+
+  it.each([1, 2])("such as another text's, %i times, is neither listed nor fetched for it", async (times) => {
+    const setup = await openFaultSetup();
+    const first = shownTaskOf(
+      await setup.server.call("generate_audio", { prompt: "Twin one", wait_seconds: 8 }),
+    );
+    nameWrongly(setup, first.task_id ?? "", times);
+    const call = { prompt: "Twin two, which is longer", wait_seconds: 8 };
+    const outcome = await setup.server.call("generate_audio", call);
+    if (times > 1) {
+      expect(codeOf(outcome)).toBe("unexpected_response");
+      const rows = await readTaskRows(setup.server);
+      expect(rows.map(({ task_id }) => task_id).filter((id) => id === first.task_id)).toHaveLength(1);
+      expect(rows.filter(({ next_step }) => next_step.includes(first.task_id ?? "?"))).toEqual([]);
+    }
+    const made = shownTaskOf(await setup.server.call("generate_audio", call));
+    expect(made.status).toBe("succeeded");
+    expect(made.task_id).not.toBe(first.task_id);
+    expect(setup.service.tasks.size).toBe(2);
+  });
+});
+
 // A task that was given up is queried again by each tool, in the same process and after a restart. Queries are free.
 describe("a task that was given up after two 404s", () => {
   it.each([
@@ -79,7 +136,7 @@ describe("a task that was given up after two 404s", () => {
   ] as const)(
     "is queried again by %s %s, and its audio is delivered free of charge",
     async (tool, argument) => {
-      const setup = await openFaultSetup({ service: { processingMs: 60 } });
+      const setup = await openFaultSetup({ service: { processingMs: 800 } });
       setup.misbehave(
         misbehaveNext(
           "query",
@@ -93,7 +150,7 @@ describe("a task that was given up after two 404s", () => {
       });
       expect(codeOf(missingResult)).toBe("not_found");
       setup.misbehave(undefined);
-      await pause(70);
+      await pause(850);
       const { id } = onlyTask(setup);
       const server = argument === "after a restart" ? await setup.another() : setup.server;
       const args = tool === "generate_audio" ? { prompt: "Gone and back" } : { task_id: id };
@@ -105,7 +162,7 @@ describe("a task that was given up after two 404s", () => {
   );
 
   it("is shown in list_tasks, which suggests the free query before another take", async () => {
-    const setup = await openFaultSetup();
+    const setup = await openFaultSetup({ service: { processingMs: 60_000 } });
     setup.misbehave(
       misbehaveNext(
         "query",

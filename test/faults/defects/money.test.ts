@@ -13,6 +13,7 @@ import {
   readOnlyTaskRow,
   readTaskRows,
   shownTaskOf,
+  shownTextOf,
   waitForExchanges,
   waitForSavedFiles,
   waitUntil,
@@ -160,6 +161,30 @@ describe("a call whose tasks fail as soon as they are made", () => {
     expect(codeOf(outcome)).toBe("task_failed");
     expect(setup.service.tasks.size).toBeLessThanOrEqual(8);
   });
+});
+
+// A gateway may refuse what the service has accepted. Only the contract's body proves that the service refused it.
+describe("a refusal without the service's words", () => {
+  it.each([400, 401, 402, 409, 413])(
+    "such as a %i keeps its reservation within the budget",
+    async (status) => {
+      const setup = await openFaultSetup({ env: BUDGET_FOR_ONE_TASK });
+      setup.misbehave(
+        misbehaveNext("create", (response, exchange, service) => {
+          acceptSubmission(service, exchange);
+          response.writeHead(status, { "content-type": "text/html" }).end("<html>no</html>");
+        }),
+      );
+      const call = { prompt: "Made behind a gateway", wait_seconds: 5 };
+      const refused = await setup.server.call("generate_audio", call);
+      expect(shownTextOf(refused)).toMatch(/may have been accepted, with 150 credits reserved/);
+      expect(shownTextOf(refused)).not.toMatch(/nothing was charged/i);
+      expect(shownTextOf(await setup.server.call("list_tasks", {}))).toMatch(/up to 150 more are held/);
+      await expectOverBudget(setup.server, "Another one");
+      await expectWithinBudget(setup.server, call.prompt);
+      expect(setup.service.tasks.size).toBe(1);
+    },
+  );
 });
 
 // Credits that other requests have reserved come back. Only then does a 402 wait.

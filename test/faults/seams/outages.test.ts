@@ -1,7 +1,7 @@
 /** A short outage ends no loop of a living process and loses no call, and a command that is interrupted tells only what it has done. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -63,6 +63,22 @@ const OUTAGES: readonly (readonly [string, (setup: FaultSetup) => Promise<void>]
     },
   ],
 ];
+
+describe("a ledger whose folder is away for seconds, so that another one is made in its place", () => {
+  it("lets a call continue its narration when it is back, as the call before was told", async () => {
+    const setup = await openSeams({ service: { processingMs: 200 } });
+    const narration_id = await start(setup.server, SIX, 5000);
+    await waitForTasks(setup, 2);
+    const { stateDir } = setup.testFolders;
+    renameSync(stateDir, `${stateDir}.away`);
+    await pause(3000);
+    await setup.server.call("narrate", { narration_id, wait_seconds: 1 });
+    rmSync(stateDir, { recursive: true, force: true });
+    renameSync(`${stateDir}.away`, stateDir);
+    expect((await waitForEnd(setup.server, narration_id)).status).toBe("finished");
+    expect(setup.service.tasks.size).toBe(6);
+  });
+});
 
 describe("a ledger", () => {
   it.each(OUTAGES)(

@@ -3,7 +3,13 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { listSavedNames, pause, waitForExchanges, waitUntil } from "../defects/read-from-outside.ts";
+import {
+  listSavedNames,
+  pause,
+  shownTextOf,
+  waitForExchanges,
+  waitUntil,
+} from "../defects/read-from-outside.ts";
 import type { FaultSetup } from "../fault-setup.ts";
 import { misbehaveNext } from "../wire.ts";
 import {
@@ -86,6 +92,27 @@ describe("replace of an earlier call replaces nothing in a later call without it
     expectKept(setup, bytes);
     expect(await listSavedNames(setup)).toEqual(["y-2.pcm", "y.pcm"]);
   });
+
+  it.each([{ file_name: "y" }, {}, { file_name: "other" }])(
+    "although it was generate_audio, cancelled after it was sent, and the later call names %o",
+    async (name) => {
+      const setup = await openSeams();
+      const bytes = await savePrecious(setup);
+      setup.service.processingMs = HELD_MS;
+      const call = { prompt: "Another text.", output_format: "pcm" };
+      const replacing = { ...call, file_name: "y", replace: true, wait_seconds: 30 };
+      const id = setup.server.begin("generate_audio", replacing);
+      await waitForTasks(setup, 2);
+      await pause(150);
+      setup.server.cancel(id);
+      await pause(500);
+      const later = setup.server.call("generate_audio", { ...call, ...name, wait_seconds: 20 });
+      await pause(1000);
+      release(setup.service);
+      expect(shownTextOf(await later)).toMatch(/^Saved/);
+      expectKept(setup, bytes);
+    },
+  );
 
   it("and replaces no file that a person has changed meanwhile", async () => {
     const setup = await openSeams();

@@ -28,7 +28,12 @@ import {
   type Speaker,
 } from "../../text/plan-types.ts";
 import { buildPronunciationsField, type PlanOptions } from "../build-stored-plan.ts";
-import { buildEdgesRemark, buildPlanRemarks, buildUnusedSettingsRemarks } from "../plan-remarks.ts";
+import {
+  buildEdgesRemark,
+  buildPlanRemarks,
+  buildSilentVoiceRemarks,
+  buildUnusedSettingsRemarks,
+} from "../plan-remarks.ts";
 import { applyPronunciations, type RespelledPart } from "../respelled-part.ts";
 import { getPlanFormat, type StoredPlan, toRemarks } from "../stored-plan.ts";
 import { COLUMNS, parseSheet, refusedSheetError, type Sheet, type SheetRow } from "./parse-sheet.ts";
@@ -274,9 +279,8 @@ function buildSilentRemarks(rows: readonly SheetRow[], { voices }: PlanOptions):
     return ["The sheet names no speaker in a column voice: all rows have the same voice."];
   }
   const namedVoices = new Set(rows.map(({ cells }) => cells.voice.toLowerCase()));
-  return Object.keys(voices)
-    .filter((name) => !namedVoices.has(name.toLowerCase()))
-    .map((name) => `No row has ${JSON.stringify(name)} in its column voice: nobody speaks with that voice.`);
+  const silent = Object.keys(voices).filter((name) => !namedVoices.has(name.toLowerCase()));
+  return buildSilentVoiceRemarks(silent, (name) => `No row has ${name} in its column voice`);
 }
 
 /** Reports rows whose text has several lines, because a stray quotation mark may have joined the lines. */
