@@ -1,5 +1,4 @@
 /** Computes when the parts of a narration are heard: exactly if their audio is here, otherwise by estimates. */
-
 import type { JoinPart, Span } from "../audio/join-request.ts";
 import { DamagedPartError, PartsDifferError } from "../audio/part-errors.ts";
 import { isThere } from "../files/saved-copies.ts";

@@ -1,5 +1,4 @@
 /** Says in one sentence what is being done for a request now, and why it waits. */
-
 import { quoteServiceText } from "../api/service-text.ts";
 import type { HoldReason } from "../ledger/admission.ts";
 import type { RequestRow } from "../ledger/schema.ts";

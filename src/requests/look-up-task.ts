@@ -1,5 +1,4 @@
 /** The use case of `get_task`: says how a task stands, and waits for it. Sends no submission. */
-
 import type { ObservedTask } from "../api/parse-task.ts";
 import { decideAfterFailedRead } from "../api/retry.ts";
 import { isRunning } from "../contract/audio-task.ts";

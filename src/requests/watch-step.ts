@@ -1,5 +1,4 @@
 /** The step that polls an accepted task until it has ended. */
-
 import type { ObservedTask } from "../api/parse-task.ts";
 import { decideAfterFailedRead } from "../api/retry.ts";
 import { isRunning } from "../contract/audio-task.ts";

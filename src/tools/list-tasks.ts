@@ -1,5 +1,4 @@
 /** The tool `list_tasks`: requests and narrations of the ledger, and what was spent. */
-
 import { z } from "zod";
 import { RUNNING_STATUSES } from "../contract/audio-task.ts";
 import { boundedIntegerSchema, formatThousands } from "../contract/numbers.ts";

@@ -1,5 +1,4 @@
 /** Joins mp3 parts frame by frame. */
-
 import { BufferedWriter } from "../buffered-writer.ts";
 import {
   computeChapterSpans,

@@ -1,5 +1,4 @@
 /** Joins Opus parts packet by packet into one stream. */
-
 import { BufferedWriter } from "../buffered-writer.ts";
 import {
   computeChapterSpans,

@@ -1,5 +1,4 @@
 /** Joins uncompressed samples with silence between them. wav and pcm differ only in header and trailer. */
-
 import { BufferedWriter } from "../buffered-writer.ts";
 import { computeChapterSpans, type JoinedAudio, type JoinPart, type JoinRequest } from "../join-request.ts";
 import { mapParts, type PartFile, WINDOW_BYTES } from "../part-file.ts";

@@ -1,5 +1,4 @@
 /** Builds the stored plan of a text: its parts, settings and chapters, and the remarks for the person who pays. */
-
 import { INVISIBLE_CHARACTERS } from "../../contract/unicode.ts";
 import { AudioError } from "../../errors.ts";
 import type { TextFormat } from "../../files/input-format.ts";

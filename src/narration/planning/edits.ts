@@ -1,5 +1,4 @@
 /** Changes single passages of a planned text, so that only the parts with these passages are made again. */
-
 import { MAX_PROMPT_CODE_POINTS } from "../../contract/service-limits.ts";
 import { countCodePoints } from "../../contract/unicode.ts";
 import { AudioError } from "../../errors.ts";

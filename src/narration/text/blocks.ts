@@ -1,5 +1,4 @@
 /** The blocks of a text, whatever its markup: headings, paragraphs and pauses in order. */
-
 import { shortenExcerpt } from "./excerpt.ts";
 import type { UnspokenKind, UnspokenText } from "./plan-types.ts";
 

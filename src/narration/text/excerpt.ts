@@ -1,5 +1,4 @@
 /** Shortens a text to an excerpt for messages. */
-
 import { dropUnspoken } from "./normalize.ts";
 
 const EXCERPT_CODE_UNITS = 60;

@@ -2,7 +2,6 @@
  * Plans a sheet: each row is one part and one file. A sheet with invalid rows is refused before anything is paid. The
  * error lists the issues with their row numbers.
  */
-
 import { z } from "zod";
 import { FILE_EXTENSIONS, type OutputFormat } from "../../../contract/audio-format.ts";
 import { MAXIMUM_CHARGE_SECONDS } from "../../../contract/billing.ts";

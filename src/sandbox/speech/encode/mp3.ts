@@ -3,7 +3,6 @@
  * length of the audio. Players play the encoder's delay as leading silence. Silence at the start of the samples is
  * therefore shortened by up to the length of the delay.
  */
-
 import type { WasmMediaEncoder } from "wasm-media-encoders";
 import type { SampleRate } from "../../../contract/audio-format.ts";
 import { concatBytes } from "./concat-bytes.ts";

@@ -1,5 +1,4 @@
 /** Encodes Opus in Ogg (RFC 7845): header packets, audio packets, pre-skip and end trimming. */
-
 import type { SampleRate } from "../../../contract/audio-format.ts";
 import { concatBytes } from "./concat-bytes.ts";
 import {
