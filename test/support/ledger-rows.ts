@@ -28,7 +28,7 @@ const attempts = z.array(
     finished_at_ms: z.number().nullable(),
   }),
 );
-const files = z.array(z.object({ owner: z.string(), path: z.string() }));
+const files = z.array(z.object({ owner: z.string(), path: z.string(), sha256: z.string() }));
 const total = z.tuple([z.object({ total: z.coerce.number() })]);
 
 /** An attempt at a request. */
@@ -57,7 +57,7 @@ export const attemptsQuery = (baseUrl: string): LedgerQuery => ({
 
 /** Finds the files of requests and narrations. */
 export const FILES_QUERY: LedgerQuery = {
-  text: "SELECT owner, path FROM agm_file ORDER BY saved_at_ms",
+  text: "SELECT owner, path, sha256 FROM agm_file ORDER BY saved_at_ms",
   values: [],
 };
 
@@ -94,7 +94,8 @@ export const IS_CREATED_QUERY: LedgerQuery = {
 export const parseAttempts = (rows: unknown): LedgerAttempt[] => attempts.parse(rows);
 export const parseTotal = (rows: unknown): number => total.parse(rows)[0].total;
 
-export const parsePaths = (rows: unknown): string[] => files.parse(rows).map(({ path }) => path);
+export type LedgerFile = z.infer<typeof files>[number];
+export const parseFiles = (rows: unknown): LedgerFile[] => files.parse(rows);
 
 export function parseRecords(recordRows: unknown, fileRows: unknown): LedgerRecord[] {
   const all = files.parse(fileRows);

@@ -7,10 +7,11 @@ import {
   attemptsQuery,
   FILES_QUERY,
   type LedgerAttempt,
+  type LedgerFile,
   type LedgerQuery,
   type LedgerRecord,
   parseAttempts,
-  parsePaths,
+  parseFiles,
   parseRecords,
   parseTotal,
   recordsQuery,
@@ -80,9 +81,9 @@ export class LedgerView {
     return parseAttempts(await this.#connection.query(attemptsQuery(this.#baseUrl)));
   }
 
-  /** Returns the paths of all files that were ever saved. */
-  async paths(): Promise<string[]> {
-    return parsePaths(await this.#connection.query(FILES_QUERY));
+  /** Returns all files that were ever saved. */
+  async files(): Promise<LedgerFile[]> {
+    return parseFiles(await this.#connection.query(FILES_QUERY));
   }
 
   /** Returns the credits that the budget counts, for all API keys of the service. */

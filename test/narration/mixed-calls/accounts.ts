@@ -25,8 +25,8 @@ export interface Story {
   id: string | null;
   /** The limit of the last answered call, or what was charged and reserved by then if that is more. */
   confirmed: number;
-  /** The highest limit of calls without an answer. */
-  unconfirmed: number;
+  /** The limits of calls without an answer, or answered as MCP tasks. */
+  unconfirmed: number[];
   /** The narration as which a retyped text was asked for. */
   readonly askedAs: Story | null;
   /** Whether the last answer said that it goes on. */
@@ -64,7 +64,7 @@ const saidOfTask = z.looseObject({
 });
 
 const allowedFor = ({ confirmed, unconfirmed, askedAs }: Story): number =>
-  Math.max(confirmed, unconfirmed, askedAs?.unconfirmed ?? 0);
+  Math.max(confirmed, ...unconfirmed, ...(askedAs?.unconfirmed ?? []));
 
 const promptOf = ({ body }: FakeTask): string => String(Object(JSON.parse(body)).prompt);
 const MAX_TAKE = 3;
@@ -132,7 +132,7 @@ export class Accounts {
       .map(partText)
       .map((text) => (edit === null ? text : text.replace(edit.quote, edit.replacement)));
     const story: Story = {
-      ...{ label, parts, texts, base, id: null, confirmed: 0, unconfirmed: 0 },
+      ...{ label, parts, texts, base, id: null, confirmed: 0, unconfirmed: [] },
       ...{ askedAs: null, isPromised: false, isStarted: false, isKnown: false },
     };
     this.stories.push(story);
@@ -141,7 +141,7 @@ export class Accounts {
 
   /** Notes the limit of a call. Returns the limit before it. */
   allow(story: Story, credits: number): number {
-    story.unconfirmed = Math.max(story.unconfirmed, credits);
+    story.unconfirmed.push(credits);
     story.isStarted = true;
     for (const text of story.texts) this.#noteAsked(text);
     return story.confirmed;
@@ -214,7 +214,11 @@ export class Accounts {
     if (kind === "stop" && !hasStoppedNothing) story.confirmed = charged + reserved;
     if (kind === "allow" && output.status !== "planned")
       story.confirmed = Math.max(credits, charged + reserved);
-    if (kind !== "look" && !hasStoppedNothing) story.unconfirmed = 0;
+    // A plan allows nothing, and what other calls have allowed stays.
+    if (output.status === "planned") {
+      const at = story.unconfirmed.indexOf(credits);
+      if (kind === "allow" && at >= 0) story.unconfirmed.splice(at, 1);
+    } else if (kind !== "look") story.unconfirmed = [];
     story.isPromised = output.status === "running";
     story.isStarted = story.isPromised;
     return output;
@@ -232,6 +236,7 @@ export class Accounts {
       base: { narration_id: id },
       id,
       confirmed: 0,
+      unconfirmed: [...asked.unconfirmed],
       askedAs: asked,
     };
     this.stories.push(own);

@@ -408,12 +408,14 @@ class MixedRound {
         apiKeys: API_KEYS,
       });
       const attempts = await view.attempts();
-      const known = new Set(await view.paths());
+      const files = await view.files();
+      const known = new Set(files.map(({ path }) => path));
       await view.close();
       const found = [
         ...(await compareStatements({
           service: this.#service,
           attempts,
+          files,
           env: this.#env(this.#keys[1]),
           ask: async (name, args) => {
             const answered = await this.#ask(1, name, args);
