@@ -10,7 +10,8 @@ import { loadWorkflowCode } from "./round-model/code-under-test.ts";
 import { runScenario, scenario } from "./round-model/scenario.ts";
 import { type Promised, Violation } from "./round-model/violation.ts";
 
-const MAX_RUNS = 60;
+/** A fault is found within 20 scenarios on an idle machine; a busy one lets other steps meet. */
+const MAX_RUNS = 240;
 const ROUND = "narration/round.ts";
 
 const FAULTS: ReadonlyArray<PlantedFault<Promised>> = [
