@@ -19,11 +19,13 @@ import { isOver } from "./job.ts";
 import { parseNote } from "./note.ts";
 import { getIdempotencyKey, getIds } from "./stored-input.ts";
 
-/** How often a call looks while this process drives the row, whose changes are announced. It reads the row less often. */
-const LOOK_OWN_MS = 1000;
-const READ_OWN_MS = 10_000;
-/** How often a sentence is told again of which only the times have changed, so that nobody believes that all is dead. */
-const TELL_AGAIN_MS = 10_000;
+/**
+ * How often a call looks, and reads, while this process drives the row, whose changes are announced; and how often a
+ * sentence is told again of which only the times have changed, so that nobody believes that all is dead.
+ */
+const LOOK_OWN_MS = 10_000;
+/** Another process may withdraw a call that is answered as an MCP task; and a send may stay without an answer. */
+const LOOK_CLOSELY_MS = 1000;
 /** The changes of a row that another process drives are seen only by reading. */
 const READ_OTHER_MS = 150;
 /** A client that has cancelled a call repeats it within this time, or not at all. */
@@ -134,7 +136,7 @@ export class Attendance {
       try {
         const unwritten = this.#driver.findUnwritten(first.id);
         if (unwritten !== null) row = unwritten;
-        else if (!isFirst && (hasChanged || clock.steadyMs() - readAtMs >= READ_OWN_MS)) {
+        else if (!isFirst && (hasChanged || clock.steadyMs() - readAtMs >= LOOK_OWN_MS)) {
           row = (await ledger.database.run((db) => readRequest(db, first.id))) ?? row;
           readAtMs = clock.steadyMs();
         }
@@ -156,16 +158,19 @@ export class Attendance {
         this.#driver.ensure(row.id, { mayReplayFailed: call.handle === undefined });
       for (const event of describeEvents(before, row)) call.onProgress(event);
       before = row;
-      const sentence = describeActivity(row, this.#driver.describe(row));
+      const activity = this.#driver.describe(row);
+      const sentence = describeActivity(row, activity);
       const seen = `${sentence.replace(/\d+ s/g, "")}${row.polled_steady_ms}`;
-      if (seen !== told || clock.steadyMs() - toldAtMs >= TELL_AGAIN_MS) {
+      if (seen !== told || clock.steadyMs() - toldAtMs >= LOOK_OWN_MS) {
         call.onProgress(sentence);
         told = seen;
         toldAtMs = clock.steadyMs();
       }
       if (call.deadline.isOver) return row;
       const isOwn = this.#driver.isDriving(row.id);
-      const pauseMs = Math.min(isOwn ? LOOK_OWN_MS : READ_OTHER_MS, call.deadline.leftMs);
+      const looksClosely = call.handle !== undefined || activity.sendingMs !== null;
+      const lookMs = looksClosely ? LOOK_CLOSELY_MS : LOOK_OWN_MS;
+      const pauseMs = Math.min(isOwn ? lookMs : READ_OTHER_MS, call.deadline.leftMs);
       const isAnnounced = await changes.wait(pauseMs);
       hasChanged = isAnnounced || !isOwn || !this.#driver.isDriving(row.id) || call.deadline.isOver;
     }

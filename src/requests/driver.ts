@@ -65,7 +65,10 @@ export class RequestDriver {
 
   constructor(deps: RequestDeps) {
     this.#changes = new Changes(deps.clock);
-    this.#line = new SubmissionLine(deps.clock, () => this.scheduleResume(), deps.log);
+    const onHold = (): void => {
+      for (const requestId of this.#jobs.keys()) this.#changes.announce(requestId);
+    };
+    this.#line = new SubmissionLine(deps.clock, () => this.scheduleResume(), onHold, deps.log);
     this.#deps = {
       ...deps,
       line: this.#line,

@@ -27,6 +27,8 @@ export class SubmissionLine {
   readonly #clock: Clock;
   /** Called while both concurrency slots are taken: the processes that watched their tasks may have died. */
   readonly #onSlotsFull: () => void;
+  /** Called when the line is held by something else than before. */
+  readonly #onHold: () => void;
   readonly #log: Pick<Log, "info"> | undefined;
   readonly #waiters: Waiter[] = [];
   #isServing = false;
@@ -34,9 +36,10 @@ export class SubmissionLine {
   /** The hold of the first waiter, with its times on the steady clock. */
   #hold: (Pick<Hold, "reason"> & { readonly untilMs: number; readonly sinceMs: number }) | null = null;
 
-  constructor(clock: Clock, onSlotsFull: () => void, log?: Pick<Log, "info">) {
+  constructor(clock: Clock, onSlotsFull: () => void, onHold: () => void, log?: Pick<Log, "info">) {
     this.#clock = clock;
     this.#onSlotsFull = onSlotsFull;
+    this.#onHold = onHold;
     this.#log = log;
   }
 
@@ -118,10 +121,16 @@ export class SubmissionLine {
     }
     const { reason, retryMs } = admission;
     const nowMs = this.#clock.steadyMs();
-    if (this.#hold?.reason !== reason)
+    const isNew = this.#hold?.reason !== reason;
+    this.#hold = {
+      reason,
+      untilMs: nowMs + retryMs,
+      sinceMs: isNew ? nowMs : (this.#hold?.sinceMs ?? nowMs),
+    };
+    if (isNew) {
       this.#log?.info(`${this.#waiters.length} requests wait for leave (${reason}, ${retryMs} ms at most)`);
-    const sinceMs = this.#hold?.reason === reason ? this.#hold.sinceMs : nowMs;
-    this.#hold = { reason, untilMs: nowMs + retryMs, sinceMs };
+      this.#onHold();
+    }
     if (reason === "concurrency") this.#onSlotsFull();
     await this.#clock.sleep(retryMs, wakeUp.signal).catch(() => undefined);
   }

@@ -15,9 +15,11 @@ function lineUnderTest() {
   let slotsFullCount = 0;
   const asked: string[] = [];
   const left: string[] = [];
-  const line = new SubmissionLine(clock, () => {
+  const heldBy: Array<string | undefined> = [];
+  const onSlotsFull = (): void => {
     slotsFullCount += 1;
-  });
+  };
+  const line: SubmissionLine = new SubmissionLine(clock, onSlotsFull, () => heldBy.push(line.hold?.reason));
   const enter = (name: string, rank: number, signal = new AbortController().signal): Promise<void> =>
     line
       .enter(rank, signal, async () => {
@@ -30,6 +32,7 @@ function lineUnderTest() {
     line,
     asked,
     left,
+    heldBy,
     enter,
     answerWith: (next: Admission): void => {
       answer = next;
@@ -137,14 +140,17 @@ describe("the line of submissions", () => {
     expect(await line.enter(DIRECT, signal, async () => GONE)).toEqual(GONE);
   });
 
-  it("says what holds the first, since when, and that both slots are full", async () => {
-    const { clock, line, enter, answerWith, slotsFullCount } = lineUnderTest();
+  it("says what holds the first, since when, and that both slots are full; and tells it once", async () => {
+    const { clock, line, enter, answerWith, slotsFullCount, heldBy } = lineUnderTest();
     answerWith(held("concurrency", 1000));
     const first = enter("first", DIRECT);
     await clock.advance(3500);
     clock.moveWall(-86_400_000);
     expect(line.hold).toEqual({ reason: "concurrency", soFarMs: 3500, leftMs: 500 });
     expect(slotsFullCount()).toBe(4);
+    answerWith(held("rate", 1000));
+    await clock.advance(2500);
+    expect(heldBy).toEqual(["concurrency", "rate"]);
     answerWith(GONE);
     await clock.advance(1000);
     await first;
