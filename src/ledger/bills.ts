@@ -24,6 +24,10 @@ const columns = [
 /** An attempt without a task id is told from others by its request's text and its number. */
 const taskKey = sql`COALESCE(task_id, fingerprint || '#' || n)`;
 
+/** Whether a service has answered an attempt that any API key has sent, for whatever payer. */
+const isAnswered = sql<boolean>`EXISTS (SELECT 1 FROM agm_payment AS other WHERE other.fingerprint = task.fingerprint
+  AND other.n = task.n AND other.base_url = task.base_url AND other.task_id IS NOT NULL)`;
+
 /**
  * Returns what a narration has cost: the attempts that were admitted for it and not refused. A send whose answer one API
  * key never saw counts until another one has sent the same attempt and has its task.
@@ -31,10 +35,9 @@ const taskKey = sql`COALESCE(task_id, fingerprint || '#' || n)`;
 export function readBill(db: Db, narrationId: string): Promise<Bill> {
   const tasks = db
     .selectFrom("agm_payment")
-    .select(["task_id", ...columns])
-    .select(sql<string | null>`MAX(MAX(task_id)) OVER (PARTITION BY fingerprint, n)`.as("answered"))
+    .select(["fingerprint", "n", "base_url", "task_id", ...columns])
     .where("payer", "=", narrationId)
-    .groupBy(["fingerprint", "n", "task_id"]);
+    .groupBy(["fingerprint", "n", "base_url", "task_id"]);
   const sum = (credits: RawBuilder<unknown>) => sql<number>`COALESCE(SUM(${credits}), 0)`;
   return db
     .selectFrom(tasks.as("task"))
@@ -43,7 +46,7 @@ export function readBill(db: Db, narrationId: string): Promise<Bill> {
       sum(sql`known`).as("charged"),
       sum(sql`CASE WHEN task_id IS NULL THEN most END`).as("unknown"),
     ])
-    .where((eb) => eb.or([eb("task_id", "is not", null), eb("answered", "is", null)]))
+    .where((eb) => eb.or([eb("task_id", "is not", null), eb.not(isAnswered)]))
     .executeTakeFirstOrThrow();
 }
 

@@ -338,6 +338,30 @@ for (const { engine, whyNot, createPlace } of listEngines(databasesOfFile())) {
       expect(await ask(ledger, none)).toEqual({ kind: "over_max_credits" });
     });
 
+    it("pays no send without an answer once another API key has the task, whichever narration pays for it", async () => {
+      const where = await createPlace();
+      const [earlier, ledger] = [
+        await openLedgerAt(where, { apiKeyId: "earlier" }),
+        await openLedgerAt(where),
+      ];
+      const bill = (id: string) => ledger.database.run((db) => readBill(db, id));
+      await narrate(earlier, "lost", "text", 1000);
+      await admit(earlier, await place(earlier, "text", { is_listed: 0 }, false));
+      const elsewhere = {
+        base_url: "https://elsewhere.test",
+        id: "elsewhere",
+        task_id: "task of another service",
+      };
+      await place(ledger, "text", { ...elsewhere, status: "succeeded", spent_at_ms: 1 }, false);
+      expect(await bill("lost")).toEqual({ spent: 150, charged: 0, unknown: 150 });
+      await narrate(ledger, "found", "text", 1000);
+      const sent = await admit(ledger, await place(ledger, "text", { is_listed: 0 }, false));
+      expect(await bill("lost")).toEqual({ spent: 150, charged: 0, unknown: 150 });
+      await saveAsDriver(ledger, await answer(ledger, sent, accepted("task 1")), ended(10));
+      expect(await bill("found")).toEqual({ spent: 10, charged: 10, unknown: 0 });
+      expect(await bill("lost")).toEqual({ spent: 0, charged: 0, unknown: 0 });
+    });
+
     it("pays the reservation until its charge is known, and nothing for a refused send", async () => {
       const ledger = await openLedgerAt(await createPlace());
       const bill = () => ledger.database.run((db) => readBill(db, "narration"));

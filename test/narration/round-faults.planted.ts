@@ -81,8 +81,8 @@ const FAULTS: ReadonlyArray<PlantedFault<Promised>> = [
     file: "ledger/bills.ts",
     changes: [
       [
-        '.where("payer", "=", narrationId)\n    .groupBy(["fingerprint", "n", "task_id"])',
-        '.groupBy(["fingerprint", "n", "task_id"])',
+        '.where("payer", "=", narrationId)\n    .groupBy(["fingerprint", "n", "base_url", "task_id"])',
+        '.groupBy(["fingerprint", "n", "base_url", "task_id"])',
       ],
     ],
     rules: ["bill", "liveness"],

@@ -259,6 +259,7 @@ class ChaosRun {
       service: this.#service,
       testFolders: this.#testFolders,
       wasKilled: this.#servers.kills > 0,
+      hasSeveralKeys: this.#servers.hasSeveralKeys,
     });
   }
 

@@ -34,6 +34,10 @@ export class Servers {
   readonly #options: ServersOptions;
   #apiKey: string;
 
+  get hasSeveralKeys(): boolean {
+    return this.#options.mixesKeys || this.keyChanges > 0;
+  }
+
   constructor(options: ServersOptions) {
     this.#options = options;
     this.#apiKey = options.random.pick(this.#keys());
