@@ -1,5 +1,5 @@
 /** The commands of a terminal, with their options. The code of a command is loaded when it runs. */
-import { MINIMUM_CHARGE_CREDITS } from "../contract/billing.ts";
+import { MINIMUM_CHARGE_CREDITS, RESERVED_CREDITS } from "../contract/billing.ts";
 import { parseDecimal } from "../contract/numbers.ts";
 import { NARRATION_SETTING_NAMES, REQUEST_FIELDS } from "../contract/request-fields.ts";
 import { VOICE_IDS } from "../contract/voices.ts";
@@ -77,7 +77,7 @@ const narrate = defineCommand({
   options: {
     "max-credits": option(
       "N",
-      "Makes it, and spends at most N credits in all. Each part holds 150 until it ends. If parts would be paid for again, or if N is likely to end it early, it says so first, and the same command again makes it.",
+      `Makes it, and spends at most N credits in all. Each part holds ${RESERVED_CREDITS} until it ends. If parts would be paid for again, or if N is likely to end it early, it says so first, and the same command again makes it.`,
     ),
     ...SETTING_OPTIONS,
     speaker: repeatedOption(

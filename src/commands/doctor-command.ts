@@ -20,7 +20,7 @@ import { openLedger } from "../ledger/open-ledger.ts";
 import { createLog, describeCause } from "../log.ts";
 import { createProcessId } from "../process-id.ts";
 import { createRedact } from "../redaction.ts";
-import { findRemedy } from "../server/remedies.ts";
+import { findRemedy } from "../remedies.ts";
 import { VERSION } from "../version.ts";
 import { describeError } from "./terminal-messages.ts";
 

@@ -11,8 +11,8 @@ import type { NarrationView } from "../narration/narration-view.ts";
 import type { NarrateChanges, Narrations } from "../narration/narrations.ts";
 import { formatChapterList } from "../narration/plan-messages.ts";
 import { formatDuration } from "../narration/quantity-words.ts";
+import { REMEDIES } from "../remedies.ts";
 import type { Call } from "../requests/call.ts";
-import { REMEDIES } from "../server/remedies.ts";
 import { toStructured } from "../tools/narrate.ts";
 import {
   type NarrateArgs,

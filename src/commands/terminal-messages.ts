@@ -2,7 +2,7 @@
 import { INVISIBLE_CHARACTERS } from "../contract/unicode.ts";
 import type { AudioError } from "../errors.ts";
 import { describeCause } from "../log.ts";
-import { findRemedy } from "../server/remedies.ts";
+import { findRemedy } from "../remedies.ts";
 import { CommandError } from "./usage-errors.ts";
 
 /** Describes the failure. Adds the cause if the message does not contain the system's error code. */

@@ -1,7 +1,6 @@
 /** Says what a part of a narration has come to. It is read from the part's row and its request's, and stored nowhere. */
 import { DamagedPartError, PartsDifferError } from "../audio/part-errors.ts";
-import { RESERVED_CREDITS } from "../contract/billing.ts";
-import { AudioError, type ErrorCode, IN_CLIENT_SETTINGS, type Wording, wordFor } from "../errors.ts";
+import { AudioError, type ErrorCode, wordFor } from "../errors.ts";
 import {
   type PartTask,
   parseProblem,
@@ -10,6 +9,7 @@ import {
 } from "../ledger/narration-rows.ts";
 import type { NarrationRow, PartRow } from "../ledger/schema.ts";
 import { parseRequestError } from "../ledger/stored-error.ts";
+import { ADVICE_FOR_NARRATIONS } from "../remedies.ts";
 import { describeUnknownStatus } from "../requests/activity.ts";
 import { parseNote } from "../requests/note.ts";
 import { isRefunded, taskFailedError } from "../requests/task-failed-error.ts";
@@ -166,25 +166,15 @@ export const isFileComplete = (
 
 // ---- problems ----
 
-/** Advice for errors that state no remedy themselves. */
-const ADVICE_BY_CODE: Partial<Readonly<Record<ErrorCode, Wording>>> = {
-  insufficient_credits: `At least ${RESERVED_CREDITS} credits must be available: each task reserves ${RESERVED_CREDITS} whatever its length, and returns the rest.`,
-  invalid_api_key: {
-    assistant: `AUDIO_API_KEY has to be an active key of the account, ${IN_CLIENT_SETTINGS}; then the server has to be restarted.`,
-    terminal: "AUDIO_API_KEY has to be an active key of the account.",
-  },
-};
-
 /** Builds the problem that a narration reports for an error. If the error has a remedy, the remedy ends the message. */
-export function buildProblem(error: AudioError): StoredProblem {
-  const { code, message } = error;
-  const remedy = error.remedy ?? ADVICE_BY_CODE[code];
-  if (remedy === undefined) return { code, message };
-  const [assistant, terminal] = [wordFor(remedy, "assistant"), wordFor(remedy, "terminal")];
+export function buildProblem({ code, message, remedy }: AudioError): StoredProblem {
+  const advice = remedy ?? ADVICE_FOR_NARRATIONS[code];
+  if (advice === undefined) return { code, message };
+  const [assistant, terminal] = [wordFor(advice, "assistant"), wordFor(advice, "terminal")];
   return {
     code,
     message: `${message} ${assistant}`,
-    ...(terminal === assistant ? {} : { terminal: `${message} ${terminal}` }),
+    ...(terminal === assistant ? {} : { terminal: `${message} ${terminal}`.trimEnd() }),
   };
 }
 

@@ -1,7 +1,7 @@
 /** Explains a 402: the reserved credits, the estimated cost of this text, and what to do. */
-import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { estimateCredits } from "../contract/estimate.ts";
 import type { AudioError } from "../errors.ts";
+import { CREDITS_NEEDED } from "../remedies.ts";
 
 interface CreditRequest {
   readonly prompt: string;
@@ -28,7 +28,7 @@ export function explainCredits(
 ): AudioError {
   if (!isUnexplainedCreditError(error)) return error;
   const about = estimateCredits(prompt, speed / calibration);
-  const needs = `at least ${RESERVED_CREDITS} credits must be available: each task reserves ${RESERVED_CREDITS} whatever its length, and no setting lowers that; this text would then cost about ${about} of them, and the rest comes back. Credits held by running tasks come back when those end`;
+  const needs = `${CREDITS_NEEDED}; no setting lowers that, and this text would then cost about ${about}. Credits held by running tasks come back when those end`;
   return error.withRemedy({
     assistant: `Nothing was charged. Tell the user that ${needs}. After that, or a top-up, repeat the same call.`,
     terminal: `Nothing was charged. ${needs.replace("at", "At")}. After that, or a top-up, run the same command again.`,

@@ -7,9 +7,9 @@ import { type ZodError, z } from "zod";
 import { takeFirstCodePoints } from "../contract/unicode.ts";
 import { AudioError, internalError } from "../errors.ts";
 import type { Redact } from "../redaction.ts";
+import { findRemedy } from "../remedies.ts";
 import { omitNullish } from "../tools/task-output.ts";
 import { BadArgumentsError } from "../tools/tool.ts";
-import { findRemedy } from "./remedies.ts";
 
 const MAX_ISSUES = 5;
 const MAX_VALUE_CODE_POINTS = 60;

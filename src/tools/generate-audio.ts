@@ -1,6 +1,7 @@
 /** The tool `generate_audio`: speaks one text of at most 2,048 characters into one file. */
 import { z } from "zod";
 import { audioInputFields, reportFieldIssues } from "../contract/audio-input.ts";
+import { MAXIMUM_CHARGE_CREDITS, MINIMUM_CHARGE_CREDITS } from "../contract/billing.ts";
 import { coerceArguments } from "../contract/coerce-arguments.ts";
 import { FIELD_NAMES, requestField } from "../contract/request-fields.ts";
 import { containsCues } from "../narration/text/plain/time-codes.ts";
@@ -113,8 +114,7 @@ function deriveWork({ status, replayed }: RequestView): CallWork {
 export const generateAudioTool = defineTool({
   name: "generate_audio",
   title: "Generate audio",
-  description:
-    "Text to speech (TTS): turns text into narration (voiceover, podcast, reading aloud) and saves an audio file. Charges 10 to 150 credits by length (75 a minute). The same arguments are the same task, which is never paid twice; wait_seconds, file_name and replace do not count.",
+  description: `Text to speech (TTS): turns text into narration (voiceover, podcast, reading aloud) and saves an audio file. Charges ${MINIMUM_CHARGE_CREDITS} to ${MAXIMUM_CHARGE_CREDITS} credits by length (75 a minute). The same arguments are the same task, which is never paid twice; wait_seconds, file_name and replace do not count.`,
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input,
   rules,

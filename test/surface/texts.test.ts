@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { type Config, configurationError, readConfig } from "../../src/config/config.ts";
 import { AudioError, type ErrorCode } from "../../src/errors.ts";
+import { REFUSED_BY_SERVICE_REMEDY, REMEDIES, WRONG_ADDRESS_REMEDY } from "../../src/remedies.ts";
 import { type Activity, describeActivity } from "../../src/requests/activity.ts";
 import { explainCredits } from "../../src/requests/explain-credits.ts";
 import type { ListedRequest } from "../../src/requests/list-requests.ts";
@@ -9,7 +10,6 @@ import { buildNote, type Note } from "../../src/requests/note.ts";
 import { renderErrorResult, toAudioError } from "../../src/server/error-result.ts";
 import { renderInstructions, SANDBOX_NOTE } from "../../src/server/instructions.ts";
 import { buildPromptList, getPrompt } from "../../src/server/prompts.ts";
-import { REFUSED_BY_SERVICE_REMEDY, REMEDIES, WRONG_ADDRESS_REMEDY } from "../../src/server/remedies.ts";
 import { buildToolList } from "../../src/server/tool-list.ts";
 import { TOOLS } from "../../src/tools/catalog.ts";
 import { renderNarration } from "../../src/tools/narrate.ts";

@@ -8,9 +8,9 @@ import { readConfig } from "../../src/config/config.ts";
 import { formatThousands } from "../../src/contract/numbers.ts";
 import { FIELD_NAMES, requestField } from "../../src/contract/request-fields.ts";
 import { VOICE_IDS } from "../../src/contract/voices.ts";
+import { REMEDIES } from "../../src/remedies.ts";
 import { renderInstructions } from "../../src/server/instructions.ts";
 import { buildPromptList } from "../../src/server/prompts.ts";
-import { REMEDIES } from "../../src/server/remedies.ts";
 import { buildToolList } from "../../src/server/tool-list.ts";
 import { PLAYER_URI } from "../../src/tools/player-uri.ts";
 import {

@@ -1,5 +1,13 @@
 /** Says what to do about an error: one table of codes, with words for an assistant and for a person at a shell. */
-import { type AudioError, type ErrorCode, IN_CLIENT_SETTINGS, type Reader, wordFor } from "../errors.ts";
+import { RESERVED_CREDITS } from "./contract/billing.ts";
+import {
+  type AudioError,
+  type ErrorCode,
+  IN_CLIENT_SETTINGS,
+  type Reader,
+  type Wording,
+  wordFor,
+} from "./errors.ts";
 
 const REPEAT_CALL = "Repeat the same call: it does not pay twice.";
 const REPEAT_COMMAND = "Run the same command again later: it does not pay twice.";
@@ -7,6 +15,18 @@ const REPEAT = { assistant: REPEAT_CALL, terminal: REPEAT_COMMAND };
 const TRY_LATER = {
   assistant: REPEAT_CALL,
   terminal: "The service itself is not available: try again later.",
+};
+
+/** What a 402 asks for. The words may follow "that". */
+export const CREDITS_NEEDED = `at least ${RESERVED_CREDITS} credits must be available: each task reserves ${RESERVED_CREDITS} whatever its length, and returns the rest`;
+
+/** What a problem of a narration adds for an assistant. A person at a shell reads the remedy of the code as the next step. */
+export const ADVICE_FOR_NARRATIONS: Partial<Readonly<Record<ErrorCode, Wording>>> = {
+  insufficient_credits: { assistant: `${CREDITS_NEEDED.replace("at", "At")}.`, terminal: "" },
+  invalid_api_key: {
+    assistant: `AUDIO_API_KEY has to be an active key of the account, ${IN_CLIENT_SETTINGS}; then the server has to be restarted.`,
+    terminal: "",
+  },
 };
 
 /** The default remedy for each error code, for each reader. An error may have a more specific remedy. */
@@ -20,10 +40,8 @@ export const REMEDIES: Readonly<Record<ErrorCode, Readonly<Record<Reader, string
     terminal: "Set AUDIO_API_KEY to an active key of the account at this address.",
   },
   insufficient_credits: {
-    assistant:
-      "Nothing was charged. Tell the user that at least 150 credits must be available: each task reserves 150 whatever its length, and returns the rest. After a top-up, repeat the same call.",
-    terminal:
-      "At least 150 credits must be available: each task holds 150 whatever its length, and returns the rest. After a top-up, run the same command again.",
+    assistant: `Nothing was charged. Tell the user that ${CREDITS_NEEDED}. After a top-up, repeat the same call.`,
+    terminal: `${CREDITS_NEEDED.replace("at", "At")}. After a top-up, run the same command again.`,
   },
   purchase_required: {
     assistant:
