@@ -2,16 +2,15 @@
 import { createReadStream } from "node:fs";
 import { MAX_TIMER_MS } from "../clock.ts";
 import { coerceArguments } from "../contract/coerce-arguments.ts";
-import { AudioError, parseErrorCode } from "../errors.ts";
+import { AudioError } from "../errors.ts";
 import { describeUnreadable } from "../files/input-folder.ts";
 import { assertReadKind, findFormatOfName, type NarrationInput, readInput } from "../files/input-format.ts";
 import { describeNarration, describeNarrationCost, sumSeconds } from "../narration/narration-messages.ts";
-import { proposeLimit, REFUSED_TEXT_CODES, UNUSABLE_AUDIO_CODES } from "../narration/narration-next-steps.ts";
+import { describeNarrationNextStep } from "../narration/narration-next-steps.ts";
 import type { NarrationView } from "../narration/narration-view.ts";
 import type { NarrateChanges, Narrations } from "../narration/narrations.ts";
 import { formatChapterList } from "../narration/plan-messages.ts";
 import { formatDuration } from "../narration/quantity-words.ts";
-import { REMEDIES } from "../remedies.ts";
 import type { Call } from "../requests/call.ts";
 import { toStructured } from "../tools/narrate.ts";
 import {
@@ -76,41 +75,6 @@ async function readCommandInput(file: string): Promise<NarrationInput> {
   }
 }
 
-/** The codes of problems after which a higher limit is all that is needed. */
-const LIMIT_CODES: ReadonlySet<string> = new Set(["max_credits_reached", "stopped", "cancelled"]);
-
-function describeTerminalNextStep(view: NarrationView, isLimited: boolean): string | null {
-  const { status, isStop, credits, problems, missingPaths, refusedLimit, isReopened } = view;
-  const limit = `--max-credits ${Math.max(1, proposeLimit(view))}`;
-  const toCome = Math.max(0, credits.estimate - credits.charged);
-  switch (status) {
-    case "planned":
-      if (isStop === true) return null;
-      if (refusedLimit !== undefined)
-        return isReopened === true
-          ? `To make it: ${limit}.`
-          : `For all of it: ${limit}. With ${refusedLimit} all the same: run the same command again; it makes what that pays for, and joins it.`;
-      return `To make it${isLimited ? " all the same, run the same command again" : `, add ${limit}`}: about ${toCome} ${credits.charged === 0 ? "" : "more "}credits are charged, the rest is only held meanwhile.`;
-    case "running":
-      return "Another process makes it.";
-    case "stopped": {
-      const [problem] = problems;
-      const price = toCome === 0 ? "" : `, for about ${toCome} more credits`;
-      const goesOn = `With ${limit} it goes on where it stopped${price}, and pays for nothing twice.`;
-      const part = problem?.partIndex == null ? "" : problem.code;
-      const withoutIt = `With --skip-failed ${limit} it is joined without it, free.`;
-      if (REFUSED_TEXT_CODES.has(part))
-        return `The same text would most likely fail again: change the words of that part in the file, or make its next take with --retake "2=QUOTE" ${limit}. ${withoutIt}`;
-      if (UNUSABLE_AUDIO_CODES.has(part))
-        return `Another take of that part is paid for again: --retake "2=QUOTE" ${limit}. ${withoutIt}`;
-      if (problem === undefined || problem.partIndex !== null || LIMIT_CODES.has(problem.code)) return goesOn;
-      return `${REMEDIES[parseErrorCode(problem.code)].terminal} ${goesOn}`;
-    }
-    case "finished":
-      return missingPaths.length === 0 ? null : `With ${limit} it is joined here again, free.`;
-  }
-}
-
 function describeFinished(view: NarrationView): string {
   const cost = `${formatDuration(sumSeconds(view.files))} of audio. ${describeNarrationCost(view)}`;
   return view.note === undefined ? cost : `${view.note} ${cost}`;
@@ -130,12 +94,10 @@ function describeInterrupted({ parts, credits }: NarrationView, isSandbox: boole
   return `${saved}${running} The same command with --max-credits ${credits.suggestedMax} fetches what was paid for, and goes on; it pays for nothing twice.`;
 }
 
-/** @param isLimited whether the command has a limit */
 function report(
   view: NarrationView,
   { asJson, isSandbox }: Pick<NarrateCommand, "asJson" | "isSandbox">,
   wasInterrupted: boolean,
-  isLimited: boolean,
 ): void {
   if (wasInterrupted && !asJson && view.status !== "finished") {
     process.stdout.write(`${escapeForTerminal(describeInterrupted(view, isSandbox))}\n`);
@@ -148,14 +110,14 @@ function report(
   const files = view.status === "finished" ? view.files : [];
   const isHere = view.status === "finished" && view.missingPaths.length === 0;
   const head = isHere ? describeFinished(view) : describeNarration(view, undefined, "terminal");
-  const next = describeTerminalNextStep(view, isLimited);
+  const next = describeNarrationNextStep(view).terminal;
   const chapters = formatChapterList(view, "terminal");
   const lines = [
     ...files.map(({ audio }) => audio.path),
     ...files.flatMap(({ beside }) => beside.map(({ path }) => path)),
     head,
     ...(chapters === "" ? [] : [chapters]),
-    ...(next === null ? [] : [next]),
+    ...(next === "" ? [] : [next]),
   ];
   process.stdout.write(`${lines.map(escapeForTerminal).join("\n")}\n`);
 }
@@ -210,7 +172,7 @@ export async function runNarrateCommand({ file, args, asJson, isSandbox }: Narra
     const changes = toNarrateChanges(checkedArgs);
     const view = await runNarration(await provider.narrations(), source, changes, signal, isSandbox);
     const isLimited = changes.maxCredits !== null;
-    report(view, { asJson, isSandbox }, signal.aborted, isLimited);
+    report({ ...view, isLimited }, { asJson, isSandbox }, signal.aborted);
     // A call with neither `max_credits` nor `stop` only asks for the status.
     const isUnfinished = isLimited || (changes.shouldStop && view.status !== "planned");
     return isUnfinished && view.status !== "finished" ? EXIT_UNFINISHED : 0;

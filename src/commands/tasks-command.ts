@@ -1,12 +1,13 @@
 /** The `tasks` command: lists the ledger as text, as JSON, or as a web page. Does not ask the service. */
 import { systemClock } from "../clock.ts";
 import { requireOutputDir } from "../config/config.ts";
+import { wordFor } from "../errors.ts";
 import { openOutputFolder } from "../files/output-folder.ts";
 import { writeGeneratedPage } from "../files/write-generated-page.ts";
 import { listOtherBaseUrls, listRequestCharges } from "../ledger/bills.ts";
-import { type ListedNarration, listNarrations } from "../narration/listed-narrations.ts";
+import { listNarrations } from "../narration/listed-narrations.ts";
 import { PlanDocuments } from "../narration/plan-documents.ts";
-import { type ListedRequest, listRecordedRequests } from "../requests/list-requests.ts";
+import { listRecordedRequests } from "../requests/list-requests.ts";
 import { parseStoredInput } from "../requests/stored-input.ts";
 import {
   buildNarrationEntry,
@@ -27,45 +28,10 @@ const MAX_TASKS = 100;
  */
 const MAX_TASKS_ON_PAGE = 2000;
 
-/** An entry of the list, with what a person at a shell can do about it, and with what its requests were charged. */
+/** An entry of the list, with what its requests were charged. */
 interface Entry extends ListEntry {
-  readonly terminalStep: string;
   readonly charges: readonly Charge[];
 }
-
-/** Says what a person at a shell can do about a request that has no file here. */
-function describeNextStep(listed: ListedRequest): string {
-  const { status, activity, refusal, wrongFormatPath, credits } = listed;
-  if (refusal !== null) return `Refused (${refusal.code}): ${refusal.message} Nothing was charged.`;
-  if (wrongFormatPath !== null)
-    return `Its bytes are not the format asked for; they are kept as ${wrongFormatPath}.`;
-  if (activity !== null) return activity;
-  if (listed.isTextRefused)
-    return "It cost nothing. The same text would be refused again; other words are a new request.";
-  switch (status) {
-    case "waiting":
-      return "Not sent. The same request sends it.";
-    case "unresolved":
-      return "Sent, but not known to be accepted. The same request sends it under the same key, and never pays twice.";
-    case "queued":
-    case "processing":
-      return "The service makes it. The same request waits for it, and fetches it.";
-    case "succeeded":
-      return "The same request fetches it, free.";
-    case "failed":
-      return credits === 0
-        ? "It cost nothing. The same request tries again."
-        : "It may have been charged all the same. The same request is a fresh, paid attempt.";
-  }
-}
-
-/** Says what a person at a shell can do about a narration that has no file here. */
-const NARRATION_STEPS: Readonly<Record<ListedNarration["status"], string>> = {
-  planned: "Nothing was sent. narrate FILE names its price.",
-  running: "A process makes it.",
-  stopped: "narrate FILE says why; with --max-credits it goes on, and pays for nothing twice.",
-  finished: "narrate FILE with --max-credits joins it here again, free.",
-};
 
 function renderWords(entry: Entry): string {
   const { id, kind, status, title, paths, createdAtMs } = entry;
@@ -73,7 +39,7 @@ function renderWords(entry: Entry): string {
   const lines = [
     `${formatLocalTime(createdAtMs)}  ${facts.join(", ")}  ${id}`,
     JSON.stringify(title),
-    ...(paths.length === 0 ? [`next: ${entry.terminalStep}`] : paths),
+    ...(paths.length === 0 ? [`next: ${wordFor(entry.nextStep, "terminal")}`] : paths),
   ];
   return lines.map(escapeForTerminal).join("\n    ");
 }
@@ -87,7 +53,7 @@ function buildPageEntry({ title, status, parts, voice, take, ...entry }: Entry):
     seconds: entry.audioSeconds,
     voice: voice ?? "",
     take: take ?? 1,
-    next: entry.terminalStep,
+    next: wordFor(entry.nextStep, "terminal"),
   };
 }
 
@@ -124,13 +90,17 @@ async function readListing({ provider }: CommandContext, limit: number): Promise
   const entries: Entry[] = [
     ...listedTasks.map((task) => ({
       ...buildRequestEntry(task),
-      terminalStep: describeNextStep(task),
-      charges: [{ fingerprint: task.fingerprint, voice: task.voice ?? "", credits: task.credits ?? 0 }],
+      charges: [
+        {
+          fingerprint: task.fingerprint,
+          voice: task.voice ?? "",
+          credits: task.billing?.charged_credits ?? 0,
+        },
+      ],
     })),
     ...(await Promise.all(
       narrations.map(async (listed) => ({
         ...buildNarrationEntry(listed),
-        terminalStep: NARRATION_STEPS[listed.status],
         charges: await listCharges(listed.narration.id),
       })),
     )),

@@ -67,6 +67,8 @@ export interface NarrationView extends NarrationTotals {
   readonly isRepeat?: boolean;
   /** A wait that this client has borne, if it is shorter than the default. */
   readonly nextWaitSeconds?: number;
+  /** Whether the call had a limit, and the plan is shown first all the same. */
+  readonly isLimited?: boolean;
   /** Whether the call was to stop it. */
   readonly isStop?: boolean;
   /** Arguments that the next call must repeat. This call did not store them, because it only showed the plan. */

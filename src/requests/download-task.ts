@@ -16,7 +16,7 @@ import { isOver } from "./job.ts";
 import { resumeAndWait, throwIfReadFailed } from "./look-up-task.ts";
 import { parseNote } from "./note.ts";
 import { toRequestHandle } from "./request-handle.ts";
-import { type RequestView, toTaskStatus } from "./request-view.ts";
+import { type RequestView, toListedStatus } from "./request-view.ts";
 import { chooseFileName, findSavedAudio, findWholeAudio } from "./saved-audio.ts";
 import { taskFailedError } from "./task-failed-error.ts";
 
@@ -77,8 +77,10 @@ export async function downloadTask(
 
 function notReadyError(row: RequestRow): AudioError {
   const id = row.task_id ?? toRequestHandle(row.id);
-  const status = row.status === "unresolved" ? row.status : toTaskStatus(row);
-  return new AudioError("not_ready", `Task ${id} is still ${status}.`, { retryable: true, taskId: id });
+  return new AudioError("not_ready", `Task ${id} is still ${toListedStatus(row)}.`, {
+    retryable: true,
+    taskId: id,
+  });
 }
 
 /** Sends a request again whose answer was lost. Only `generate_audio` may send one for the first time. */

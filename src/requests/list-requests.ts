@@ -2,20 +2,18 @@
 import { basename } from "node:path";
 import { MIME_TYPES } from "../contract/audio-format.ts";
 import { takeFirstCodePoints } from "../contract/unicode.ts";
-import type { AudioError } from "../errors.ts";
 import { BUDGET_WINDOW_MS } from "../ledger/bills.ts";
 import { deriveRequestFingerprint } from "../ledger/identity.ts";
 import { listFiles, listRequests as listRequestRows } from "../ledger/request-rows.ts";
 import { type AttemptStatus, type FileRow, OPEN_STATUSES, type RequestRow } from "../ledger/schema.ts";
 import type { Search } from "../search-words.ts";
-import { findActivity, restoreError } from "./attend.ts";
+import { findActivity } from "./attend.ts";
 import type { RequestDeps } from "./deps.ts";
 import type { RequestDriver } from "./driver.ts";
 import type { ListedStatus } from "./listed-status.ts";
-import { toRequestHandle } from "./request-handle.ts";
+import { buildRequestView, type RequestView } from "./request-view.ts";
 import { findReplacer, keepPresent } from "./saved-audio.ts";
 import { parseStoredFormat, parseStoredInput } from "./stored-input.ts";
-import { isRefunded, isTextRefused } from "./task-failed-error.ts";
 
 export interface RequestListQuery {
   readonly status: ListedStatus | null;
@@ -24,27 +22,16 @@ export interface RequestListQuery {
   readonly limit: number;
 }
 
-export interface ListedRequest {
-  readonly taskId: string | null;
-  /** The handle, which names the request even if it has no task id. */
-  readonly handle: string;
-  readonly status: ListedStatus;
+/** A request with what only a list says of it. Its `audio` exists; the content is verified only when it is read. */
+export interface ListedRequest extends RequestView {
   readonly promptExcerpt: string | null;
-  /** Id of a preset voice, or a description of the voice source. */
-  readonly voice: string | null;
-  readonly take: number | null;
   /** Equal for all API keys under which the same text was asked for. */
   readonly fingerprint: string;
   /** Equal for all takes of one input and for nothing else; `null` if the input is unknown. */
   readonly inputHash: string | null;
-  readonly audioSeconds: number | null;
   readonly createdAtMs: number;
-  /** Charged credits; `null` while the charge is unknown. */
-  readonly credits: number | null;
   /** Credits that the service holds, or may hold, until the task ends; 0 after a day, because no task runs longer. */
   readonly heldCredits: number;
-  /** A saved file of the right format that exists. Its content is verified only when it is read. */
-  readonly audioPath: string | null;
   /** A saved file that no longer exists, and that no other one has replaced. */
   readonly missingPath: string | null;
   /** The task or narration whose file took the place of the saved file; `null` if none did. */
@@ -53,14 +40,6 @@ export interface ListedRequest {
   readonly wrongFormatPath: string | null;
   /** Whether it was asked for under another API key. If that is of another account, a repeat makes another task. */
   readonly isOtherKey: boolean;
-  /** What is being done for a request that is not accepted yet; `null` if nobody works on it. */
-  readonly activity: string | null;
-  /** Why a request is not sent by itself. */
-  readonly refusal: AudioError | null;
-  readonly isGone: boolean;
-  readonly isTooLarge: boolean;
-  /** Whether it failed, free of charge, because of its text. */
-  readonly isTextRefused: boolean;
 }
 
 const EXCERPT_CODE_POINTS = 80;
@@ -89,37 +68,23 @@ async function toListedRequest(
   const isRecent = row.spent_at_ms > ledger.clock.wallMs() - BUDGET_WINDOW_MS;
   const isHeld = isRecent && OPEN_STATUSES.some((status) => status === row.status);
   const ofFormat = files.filter(({ kind }) => kind === "audio");
-  const findPath = (some: readonly FileRow[]): string | null =>
-    some.find((file) => present.has(file))?.path ?? null;
-  const audioPath = findPath(ofFormat);
-  const [missing] = audioPath === null ? ofFormat : [];
+  const file = ofFormat.find((each) => present.has(each)) ?? null;
+  const [missing] = file === null ? ofFormat : [];
   const replacedBy = missing === undefined ? null : await findReplacer(deps, missing);
   return {
-    taskId: row.task_id,
-    handle: toRequestHandle(row.id),
-    status: row.status === "saved" ? "succeeded" : row.status,
+    ...buildRequestView(row, { file, replayed: true, activity }),
     promptExcerpt: excerpt === null || excerpt === input?.prompt ? excerpt : `${excerpt}…`,
-    voice: input?.voice ?? null,
-    take: row.take,
     fingerprint: row.fingerprint,
     inputHash:
       row.body === null
         ? null
         : deriveRequestFingerprint(row.base_url, row.body, 1).slice(0, INPUT_HASH_DIGITS),
-    audioSeconds: row.audio_seconds,
     createdAtMs: row.created_at_ms,
-    credits: row.charged_credits,
     heldCredits: isHeld ? row.spent : 0,
-    audioPath,
     missingPath: replacedBy === null ? (missing?.path ?? null) : null,
     replacedBy,
-    wrongFormatPath: findPath(files.filter(({ kind }) => kind === "unusable")),
+    wrongFormatPath: files.find((each) => each.kind === "unusable" && present.has(each))?.path ?? null,
     isOtherKey: row.api_key_id !== ledger.identity.apiKeyId,
-    activity,
-    refusal: row.status === "waiting" ? restoreError(row) : null,
-    isGone: row.error_code === "not_found" && row.task_id !== null,
-    isTooLarge: row.error_code === "too_large",
-    isTextRefused: row.status === "failed" && isRefunded(row) && isTextRefused(row.failure_message),
   };
 }
 

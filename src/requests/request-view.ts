@@ -1,12 +1,14 @@
 /** Builds the view of a request that a use case returns to its tool. */
 import type { OutputFormat } from "../contract/audio-format.ts";
-import { type Billing, isRunning, type TaskStatus } from "../contract/audio-task.ts";
+import { type Billing, isRunning } from "../contract/audio-task.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
-import type { Wording } from "../errors.ts";
+import type { AudioError, Wording } from "../errors.ts";
 import { markChargeTold } from "../ledger/request-rows.ts";
 import type { FileRow, RequestRow } from "../ledger/schema.ts";
+import { parseRequestError } from "../ledger/stored-error.ts";
 import type { RequestDeps } from "./deps.ts";
 import { describeIdenticalTake } from "./identical-takes.ts";
+import type { ListedStatus } from "./listed-status.ts";
 import { parseRequestHandle, toRequestHandle } from "./request-handle.ts";
 import { explainAddedNumber, explainReplacement, type FileDeps, type SaveOptions } from "./saved-audio.ts";
 import { getIdempotencyKey, parseStoredFormat, parseStoredInput } from "./stored-input.ts";
@@ -26,9 +28,7 @@ export interface RequestView {
   readonly taskId: string | null;
   /** The handle is set even while there is no task id; `null` for a task that is not in this ledger. */
   readonly requestHandle: string | null;
-  readonly status: "waiting" | TaskStatus;
-  /** Whether the submission of a `waiting` task was sent and has no response yet. */
-  readonly isUnresolved: boolean;
+  readonly status: ListedStatus;
   readonly take: number | null;
   /** Id of a preset voice, or a description of the voice source; `null` if unknown. */
   readonly voice: string | null;
@@ -43,6 +43,12 @@ export interface RequestView {
   readonly audioSeconds: number | null;
   readonly audio: SavedAudio | null;
   readonly error: { readonly code: string; readonly message: string } | null;
+  /** Why a `waiting` request is not sent by itself. */
+  readonly refusal: AudioError | null;
+  /** Whether the service does not know its task any more. */
+  readonly isGone: boolean;
+  /** Whether its audio is larger than this server takes. */
+  readonly isTooLarge: boolean;
   /** One sentence about an unfinished task; `null` if the status is enough, or if nobody works on it. */
   readonly activity: string | null;
   /** Additional sentences for the result. */
@@ -64,11 +70,9 @@ function buildBilling(row: RequestRow): Billing | null {
   return { reserved_credits: RESERVED_CREDITS, charged_credits, refunded_credits };
 }
 
-/** Returns the status as callers know it: `saved` is a success, and `unresolved` waits. */
-export function toTaskStatus({ status }: Pick<RequestRow, "status">): RequestView["status"] {
-  if (status === "saved") return "succeeded";
-  return status === "unresolved" ? "waiting" : status;
-}
+/** Returns the status as lists show it: `saved` is a success. */
+export const toListedStatus = ({ status }: Pick<RequestRow, "status">): ListedStatus =>
+  status === "saved" ? "succeeded" : status;
 
 export const buildSavedAudio = (row: RequestRow, file: FileRow): SavedAudio => ({
   path: file.path,
@@ -83,8 +87,7 @@ export function buildRequestView(row: RequestRow, facts: ViewFacts): RequestView
   return {
     taskId: row.task_id,
     requestHandle: toRequestHandle(row.id),
-    status: toTaskStatus(row),
-    isUnresolved: row.status === "unresolved",
+    status: toListedStatus(row),
     take: row.take,
     voice: input?.voice ?? null,
     referenceCount: input?.referenceCount ?? 0,
@@ -95,6 +98,9 @@ export function buildRequestView(row: RequestRow, facts: ViewFacts): RequestView
     audioSeconds: row.audio_seconds,
     audio: facts.file == null ? null : buildSavedAudio(row, facts.file),
     error: row.failure_code === null ? null : { code: row.failure_code, message: row.failure_message ?? "" },
+    refusal: row.status === "waiting" ? parseRequestError(row) : null,
+    isGone: row.error_code === "not_found" && row.task_id !== null,
+    isTooLarge: row.error_code === "too_large",
     activity: facts.activity ?? null,
     notes: facts.notes ?? [],
   };

@@ -1,7 +1,10 @@
 /** Renders requests and narrations in lists: as fields, as a line of text, and as the facts of other lists. */
 import { roundToMilliseconds } from "../contract/numbers.ts";
+import { type Wording, wordFor } from "../errors.ts";
 import type { ListedNarration } from "../narration/listed-narrations.ts";
+import { describeListedNarrationNextStep, NOTHING_TO_DO } from "../narration/narration-next-steps.ts";
 import type { ListedRequest } from "../requests/list-requests.ts";
+import { describeRequestNextStep, getTaskIdOrRequestHandle } from "./request-next-step.ts";
 import { omitNullish } from "./task-output.ts";
 import { USUAL_WAIT_SECONDS } from "./tool.ts";
 
@@ -27,7 +30,7 @@ export interface ListEntry {
   readonly replacedBy: readonly string[];
   /** What else there is, in words: files beside those of a narration, and earlier ones. */
   readonly asides: readonly string[];
-  readonly nextStep: string;
+  readonly nextStep: Wording;
   /** The fields for programs; empty ones are left out. */
   readonly row: Readonly<Record<string, unknown>>;
   /** The request; absent for a narration. */
@@ -50,72 +53,22 @@ export function formatIsoWithOffset(atMs: number): string {
   return `${formatLocalIso(atMs)}${eastMinutes < 0 ? "-" : "+"}${offset}`;
 }
 
-const NOTHING_TO_DO = "None; it is saved.";
-
-function describeRequestNextStep(task: ListedRequest, waitSeconds: number): string {
-  const { taskId, handle } = task;
-  if (task.isGone) {
-    return `The service did not know it any more. get_task with task_id ${taskId} asks once more, free; only another take would make it again, for credits.`;
-  }
-  if (task.audioPath === null && task.wrongFormatPath !== null) {
-    return `Its bytes are no audio; they are kept as ${task.wrongFormatPath}. download_audio with task_id ${taskId} looks whether the service has other ones by now (free).`;
-  }
-  if (task.isTooLarge && task.audioPath === null) {
-    return `Its audio is larger than this server takes, and stays at the service. download_audio with task_id ${taskId} says how to fetch it (free).`;
-  }
-  if (task.isOtherKey && task.audioPath === null && task.status !== "failed") {
-    return describeNextStepOfOtherKey(task, waitSeconds);
-  }
-  if (task.activity !== null) {
-    return `Not accepted yet. ${task.activity} get_task with task_id ${handle} and wait_seconds ${waitSeconds} waits for the file.`;
-  }
-  switch (task.status) {
-    case "waiting":
-      if (task.refusal !== null) {
-        return `Refused (${task.refusal.code}): ${task.refusal.message} Nothing was charged. When that is fixed, repeat the same generate_audio call.`;
-      }
-      return "Never sent; nothing is working on it. Repeat the same generate_audio call.";
-    case "unresolved":
-      return `Sent, not known to be accepted. download_audio with task_id ${handle} sends the very same request again under its key and saves the audio; it never pays twice.`;
-    case "queued":
-    case "processing":
-      return `get_task with task_id ${taskId} and wait_seconds ${waitSeconds}.`;
-    case "succeeded":
-      return task.audioPath === null ? `download_audio with task_id ${taskId} (free).` : NOTHING_TO_DO;
-    case "failed":
-      if (task.isTextRefused)
-        return "Refunded. The same text would be refused again; generate_audio with other words is a new task.";
-      return task.credits === 0
-        ? "Refunded. Repeat the same generate_audio call to try again."
-        : "It failed, and may have been charged all the same. The same generate_audio call makes a fresh, paid attempt: ask the user first.";
-  }
-}
-
-/**
- * Returns the next step for a request of another API key. If the task id is known, suggests a call with the task id.
- * Such a call is free, whichever account owns the task.
- */
-function describeNextStepOfOtherKey({ status, taskId }: ListedRequest, waitSeconds: number): string {
-  switch (status) {
-    case "waiting":
-      return "Asked for under an earlier API key, not sent yet. The same generate_audio call makes it with this one.";
-    case "unresolved":
-      return "Sent under an earlier API key, answer unseen. The same generate_audio call fetches it, free, if both keys are of one account; else it makes a new task and may cost credits: ask the user first.";
-    case "succeeded":
-      return `Sent under an earlier API key. download_audio with task_id ${taskId} fetches it with this one (free).`;
-    default:
-      return `Sent under an earlier API key. get_task with task_id ${taskId} and wait_seconds ${waitSeconds} fetches it with this one (free).`;
-  }
-}
-
 /** @param waitSeconds the wait that the next step names */
 export function buildRequestEntry(task: ListedRequest, waitSeconds = USUAL_WAIT_SECONDS): ListEntry {
-  const { status, createdAtMs, credits, voice, take, audioPath, missingPath, replacedBy } = task;
-  const id = task.taskId ?? task.handle;
+  const { status, createdAtMs, voice, take, missingPath, replacedBy } = task;
+  const id = getTaskIdOrRequestHandle(task);
+  const credits = task.billing?.charged_credits ?? null;
+  const audioPath = task.audio?.path ?? null;
   const title = task.promptExcerpt ?? "";
   const heldCredits = task.heldCredits === 0 ? null : task.heldCredits;
   const audioSeconds = task.audioSeconds === null ? null : roundToMilliseconds(task.audioSeconds);
-  const nextStep = describeRequestNextStep(task, waitSeconds);
+  const step = describeRequestNextStep(task, waitSeconds);
+  // A result says this in its message; a row has none.
+  const before = task.activity === null ? "" : `Not accepted yet. ${task.activity} `;
+  const nextStep = {
+    assistant: task.audio === null ? `${before}${wordFor(step, "assistant")}` : NOTHING_TO_DO,
+    terminal: `${before}${wordFor(step, "terminal")}`,
+  };
   return {
     id,
     kind: "request",
@@ -148,7 +101,7 @@ export function buildRequestEntry(task: ListedRequest, waitSeconds = USUAL_WAIT_
         missing_path: missingPath,
         replaced_by: replacedBy,
       }),
-      next_step: nextStep,
+      next_step: wordFor(nextStep, "assistant"),
     },
   };
 }
@@ -158,26 +111,6 @@ export function buildRequestEntry(task: ListedRequest, waitSeconds = USUAL_WAIT_
  * them.
  */
 const MAX_PATHS = 10;
-
-/** Names the next call to make, with its arguments. */
-function describeListedNextStep(listed: ListedNarration): string {
-  const { narration, status, missingPaths, replacedBy, bill } = listed;
-  const call = `narrate with narration_id ${narration.id}`;
-  switch (status) {
-    case "planned":
-      return `Nothing was sent. ${call} says its price.`;
-    case "running":
-      return `${call} waits for it.`;
-    case "stopped":
-      return narration.status === "running"
-        ? `The process that ran it has ended; ${call} goes on, within the limit that was agreed.`
-        : `${call} says why, and how to go on.`;
-    case "finished":
-      return missingPaths.length === 0 && replacedBy.length === 0
-        ? NOTHING_TO_DO
-        : `${call} and max_credits ${Math.max(1, Math.round(bill.charged))} joins it again, free.`;
-  }
-}
 
 const countFurther = (paths: readonly string[]): number | null =>
   paths.length > MAX_PATHS ? paths.length - MAX_PATHS : null;
@@ -202,7 +135,7 @@ export function buildNarrationEntry(listed: ListedNarration): ListEntry {
   const paths = listed.files.map(({ path }) => path);
   const credits = status === "planned" ? null : Math.round(bill.charged);
   const heldCredits = bill.spent > bill.charged ? bill.spent - bill.charged : null;
-  const nextStep = describeListedNextStep(listed);
+  const nextStep = describeListedNarrationNextStep(listed);
   return {
     id,
     kind: "narration",
@@ -241,7 +174,7 @@ export function buildNarrationEntry(listed: ListedNarration): ListEntry {
         beside,
         earlier_paths: earlier,
       }),
-      next_step: nextStep,
+      next_step: wordFor(nextStep, "assistant"),
     },
   };
 }
@@ -278,6 +211,7 @@ export function renderListEntry(entry: ListEntry): string {
     ...(missingPaths.length === 0 ? [] : [`file gone: ${describePaths(missingPaths)}`]),
     ...(entry.replacedBy.length === 0 ? [] : [`file replaced by that of ${entry.replacedBy.join(", ")}`]),
   ].map((note) => ` (${note})`);
-  const next = entry.nextStep === NOTHING_TO_DO ? "" : ` Next: ${entry.nextStep}`;
+  const step = wordFor(entry.nextStep, "assistant");
+  const next = step === NOTHING_TO_DO ? "" : ` Next: ${step}`;
   return `${id}: ${facts.join(", ")}. ${JSON.stringify(title)}${there}${notes.join("")}${next}`;
 }

@@ -99,7 +99,7 @@ export function toStructured(view: NarrationView): Record<string, unknown> {
     problems: problems.map(({ partIndex, excerpt, code, message }) =>
       omitNullish({ part: partIndex === null ? null : partIndex + 1, excerpt, code, message }),
     ),
-    next_step: describeNarrationNextStep(view),
+    next_step: describeNarrationNextStep(view).assistant,
   };
 }
 
@@ -109,7 +109,7 @@ export function renderNarration(view: NarrationView): ToolResult {
   const message = [describeNarration(view), formatChapterList(view)]
     .filter((sentence) => sentence !== "")
     .join(" ");
-  const text = `${view.narrationId}: ${message}\nNext: ${describeNarrationNextStep(view)}`;
+  const text = `${view.narrationId}: ${message}\nNext: ${describeNarrationNextStep(view).assistant}`;
   // `meta` is for the player, which shows the title as its heading. Models do not see `meta`.
   const rendered = { structured: toStructured(view), text, meta: { title: view.title } };
   if (firstFile === undefined || view.status !== "finished") return rendered;

@@ -4,17 +4,7 @@ import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { roundToMilliseconds } from "../contract/numbers.ts";
 import { wordFor } from "../errors.ts";
 import type { RequestView, SavedAudio } from "../requests/request-view.ts";
-import { isTextRefused } from "../requests/task-failed-error.ts";
-
-/** The next step once the audio is saved. No further call is necessary. */
-export const TELL_THE_PATH = "Tell the user the path.";
-
-/** Returns the task id. Until the service has assigned one, returns the request handle. */
-export function getTaskIdOrRequestHandle(view: RequestView): string {
-  const id = view.taskId ?? view.requestHandle;
-  if (id === null) throw new Error("a task without an id and without a record");
-  return id;
-}
+import { getTaskIdOrRequestHandle } from "./request-next-step.ts";
 
 /**
  * Returns the length to report: the charged seconds, or the duration of the file if the charged seconds are unknown.
@@ -22,34 +12,6 @@ export function getTaskIdOrRequestHandle(view: RequestView): string {
 export function getAudioSeconds(view: RequestView): number | null {
   const seconds = view.audioSeconds ?? view.audio?.durationSeconds ?? null;
   return seconds === null ? null : roundToMilliseconds(seconds);
-}
-
-/**
- * Describes the next call. The text is complete on its own, because a model may see only the field that contains it.
- *
- * @param waitSeconds a wait that the client has borne
- */
-export function describeTaskNextStep(view: RequestView, waitSeconds: number): string {
-  const id = getTaskIdOrRequestHandle(view);
-  const waitingCall = `Call get_task with task_id ${id} and wait_seconds ${waitSeconds}`;
-  switch (view.status) {
-    case "waiting":
-      if (view.activity !== null) return `${waitingCall}: it waits for the file.`;
-      return view.isUnresolved
-        ? `Call download_audio with task_id ${id}: it sends the very same request again under its key, and never pays twice.`
-        : "Repeat the generate_audio call that made it.";
-    case "queued":
-    case "processing":
-      return `${waitingCall}.`;
-    case "succeeded":
-      return view.audio === null
-        ? `Call download_audio with task_id ${id}; downloading is free.`
-        : TELL_THE_PATH;
-    case "failed":
-      return isTextRefused(view.error?.message ?? null)
-        ? "Tell the user. The same text would be refused again; generate_audio with other words is a new task."
-        : "Tell the user. If they want it, the same generate_audio call makes a fresh attempt.";
-  }
 }
 
 /** Describes the cost. A failed task costs nothing, unless the service breaks its own rules and charges it. */
@@ -67,13 +29,14 @@ export function describeCost(view: RequestView): string {
 }
 
 function describeWaiting(view: RequestView): string {
-  const money = view.isUnresolved
+  const isUnresolved = view.status === "unresolved";
+  const money = isUnresolved
     ? ` ${RESERVED_CREDITS} credits may be reserved for it.`
     : " Nothing is reserved yet.";
   if (view.activity !== null) {
     return `Not accepted by the service yet. ${view.activity} The server goes on by itself and saves the file.${money}`;
   }
-  if (view.isUnresolved) return `Sent, but not known to be accepted; nothing is working on it now.${money}`;
+  if (isUnresolved) return `Sent, but not known to be accepted; nothing is working on it now.${money}`;
   return `Never sent; nothing is working on it now.${money}`;
 }
 
@@ -105,7 +68,7 @@ function describeSaved(view: RequestView, audio: SavedAudio, path: string): stri
 
 function describeStatus(view: RequestView, path: string): string {
   if (view.audio !== null) return describeSaved(view, view.audio, path);
-  if (view.status === "waiting") return describeWaiting(view);
+  if (view.status === "waiting" || view.status === "unresolved") return describeWaiting(view);
   if (view.status === "failed") return describeFailed(view);
   const activity = view.activity === null ? "" : ` ${view.activity}`;
   if (view.status === "succeeded") {

@@ -6,15 +6,10 @@ import { z } from "zod";
 import { sanitizeReason } from "../api/service-text.ts";
 import { MIME_TYPES } from "../contract/audio-format.ts";
 import { TASK_STATUSES } from "../contract/audio-task.ts";
+import { wordFor } from "../errors.ts";
 import type { RequestView } from "../requests/request-view.ts";
-import {
-  describeTask,
-  describeTaskNextStep,
-  getAudioSeconds,
-  getTaskIdOrRequestHandle,
-  renderText,
-  TELL_THE_PATH,
-} from "./task-messages.ts";
+import { describeRequestNextStep, getTaskIdOrRequestHandle, TELL_THE_PATH } from "./request-next-step.ts";
+import { describeTask, getAudioSeconds, renderText } from "./task-messages.ts";
 import { type ToolResult, USUAL_WAIT_SECONDS } from "./tool.ts";
 
 const facts = z.record(z.string(), z.unknown());
@@ -84,13 +79,13 @@ export function renderTask(
   view: RequestView,
   { isFull = false, takeFirstSuccess, waitSeconds = USUAL_WAIT_SECONDS }: RenderOptions,
 ): ToolResult {
-  const next = describeTaskNextStep(view, waitSeconds);
+  const next = wordFor(describeRequestNextStep(view, waitSeconds), "assistant");
   const saysNext = next !== TELL_THE_PATH || takeFirstSuccess();
   const { audio } = view;
   return {
     structured: omitNullish({
       task_id: getTaskIdOrRequestHandle(view),
-      status: view.status,
+      status: view.status === "unresolved" ? "waiting" : view.status,
       message: describeTask(view),
       take: view.take,
       voice: view.voice,

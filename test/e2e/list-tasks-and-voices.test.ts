@@ -59,7 +59,7 @@ describe("a row of list_tasks", () => {
     expect(text).toContain(String(row?.["created_at"]).slice(0, 16).replace("T", " "));
     await rm(createdTask.audio?.path ?? "");
     expect(resultTextOf(await client.call("list_tasks", {}))).toContain(
-      `(file gone: ${createdTask.audio?.path}) Next: download_audio with task_id ${createdTask.task_id} (free).`,
+      `(file gone: ${createdTask.audio?.path}) Next: Call download_audio with task_id ${createdTask.task_id} (free).`,
     );
   });
 

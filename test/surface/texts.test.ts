@@ -20,51 +20,44 @@ import { UNUSED_REQUESTS } from "../support/unused-requests.ts";
 import { withoutPlayer } from "../support/without-player.ts";
 import { NARRATIONS } from "./narration-views.ts";
 import { thrownErrors } from "./thrown.ts";
-import { HANDLE, PATH, TASK_ID, VIEWS } from "./views.ts";
+import { base, PATH, TASK_ID, VIEWS } from "./views.ts";
 
 const CREATED_AT_MS = new Date(2026, 10, 21, 14, 3, 22).getTime();
 const NOW_MS = 100_000;
 
 const listed = (changes: Partial<ListedRequest>): ListedRequest => ({
-  taskId: TASK_ID,
-  handle: HANDLE,
-  status: "succeeded",
+  ...base,
   promptExcerpt: "The harbour at dawn, before the first ferry…",
-  voice: "sophie_en_zh",
-  take: 1,
   fingerprint: "work-0",
-  refusal: null,
-  activity: null,
   inputHash: null,
-  audioSeconds: 41.317,
   createdAtMs: CREATED_AT_MS,
-  credits: 53,
   heldCredits: 0,
-  audioPath: PATH,
   missingPath: null,
   replacedBy: null,
   wrongFormatPath: null,
   isOtherKey: false,
-  isGone: false,
-  isTooLarge: false,
-  isTextRefused: false,
   ...changes,
 });
 
-const fresh = { taskId: null, credits: null, audioSeconds: null, audioPath: null } as const;
+const fresh = { taskId: null, billing: null, audioSeconds: null, audio: null } as const;
 const ROWS: readonly ListedRequest[] = [
   listed({}),
-  listed({ take: 2, audioPath: null, missingPath: PATH }),
-  listed({ audioPath: null, replacedBy: "aud_0123456789abcdef01234567" }),
+  listed({ take: 2, audio: null, missingPath: PATH }),
+  listed({ audio: null, replacedBy: "aud_0123456789abcdef01234567" }),
   listed({ ...fresh, taskId: TASK_ID, status: "processing", heldCredits: 150 }),
   listed({ ...fresh, status: "waiting", voice: "the service's default" }),
   listed({ ...fresh, status: "unresolved", heldCredits: 150 }),
   listed({ ...fresh, taskId: TASK_ID, status: "processing", heldCredits: 150, isOtherKey: true }),
   listed({ ...fresh, status: "unresolved", heldCredits: 150, isOtherKey: true }),
-  listed({ ...fresh, taskId: TASK_ID, status: "failed", credits: 0 }),
-  listed({ audioPath: null, wrongFormatPath: PATH.replace(".mp3", ".bin") }),
-  listed({ audioPath: null, isTooLarge: true }),
-  listed({ audioPath: null, isGone: true }),
+  listed({
+    ...fresh,
+    taskId: TASK_ID,
+    status: "failed",
+    billing: { reserved_credits: 150, charged_credits: 0, refunded_credits: 150 },
+  }),
+  listed({ audio: null, wrongFormatPath: PATH.replace(".mp3", ".bin") }),
+  listed({ audio: null, isTooLarge: true }),
+  listed({ audio: null, isGone: true }),
 ];
 
 function createDeps(rows: readonly ListedRequest[], more: Partial<ToolDeps> = {}): ToolDeps {

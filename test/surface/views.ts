@@ -1,15 +1,17 @@
 /** Task views in every state that a result can report, for tests of results and texts. */
 import type { RequestView } from "../../src/requests/request-view.ts";
 
-export const HANDLE = "req-0123456789abcdef0123456789abcdef";
+const HANDLE = "req-0123456789abcdef0123456789abcdef";
 export const TASK_ID = "aud_9cea8c705984d95b3b8247d5";
 export const PATH = "/home/someone/audio-generation/The-harbour-at-dawn-5f0c91ab.mp3";
 
-const base: RequestView = {
+export const base: RequestView = {
   taskId: TASK_ID,
   requestHandle: HANDLE,
   status: "succeeded",
-  isUnresolved: true,
+  refusal: null,
+  isGone: false,
+  isTooLarge: false,
   take: 1,
   voice: "sophie_en_zh",
   idempotencyKey: `agm1-${"a".repeat(64)}`,
@@ -42,7 +44,6 @@ const unaccepted = {
   ...running,
   taskId: null,
   status: "waiting",
-  isUnresolved: false,
   billing: null,
 } as const;
 
@@ -84,11 +85,11 @@ export const VIEWS: Readonly<Record<string, RequestView>> = {
   }),
   "waiting during a pause, sent once": view({
     ...unaccepted,
-    isUnresolved: true,
+    status: "unresolved",
     activity: "The service asked for a pause; about 44 s to go.",
   }),
   "never sent, and nobody at work": view(unaccepted),
-  "sent, answer unseen, and nobody at work": view({ ...unaccepted, isUnresolved: true }),
+  "sent, answer unseen, and nobody at work": view({ ...unaccepted, status: "unresolved" }),
   failed: view({
     ...running,
     status: "failed",
