@@ -23,7 +23,7 @@ import {
 import { ProgressLine } from "./progress-line.ts";
 import { runWithWorkflow } from "./run-with-workflow.ts";
 import { escapeForTerminal, renderTerminalJson } from "./terminal-messages.ts";
-import { argumentError } from "./usage-errors.ts";
+import { argumentError, UsageError } from "./usage-errors.ts";
 
 /**
  * The exit code if the narration is not finished when the command ends. Used only with `max_credits`, or with `stop` for
@@ -47,6 +47,8 @@ export interface NarrateCommand {
  * @throws UsageError
  */
 function parseArguments(toolArgs: Readonly<Record<string, unknown>>): NarrateArgs {
+  if (Number(toolArgs["max_credits"]) === 0)
+    throw new UsageError("--max-credits 0 pays for nothing; without it, narrate names the price");
   const parsed = narrateRules.safeParse(coerceArguments({ ...toolArgs, file: "given" }, narrateInput));
   if (parsed.success) return parsed.data;
   throw argumentError(parsed.error);

@@ -4,7 +4,7 @@ import { requireOutputDir } from "../config/config.ts";
 import { wordFor } from "../errors.ts";
 import { openOutputFolder } from "../files/output-folder.ts";
 import { writeGeneratedPage } from "../files/write-generated-page.ts";
-import { listOtherBaseUrls, listRequestCharges } from "../ledger/bills.ts";
+import { listOtherBaseUrls, listRequestCharges, readSpending } from "../ledger/bills.ts";
 import { listNarrations } from "../narration/listed-narrations.ts";
 import { PlanDocuments } from "../narration/plan-documents.ts";
 import { listRecordedRequests } from "../requests/list-requests.ts";
@@ -17,6 +17,7 @@ import {
   type ListEntry,
   listPartsAndCredits,
 } from "../tools/list-entry.ts";
+import { buildSpendingReport } from "../tools/list-tasks.ts";
 import { type CommandContext, runWithWorkflow } from "./run-with-workflow.ts";
 import { type Charge, type PageEntry, renderAudioPage, TASKS_MARKER } from "./tasks-page.ts";
 import { escapeForTerminal, renderTerminalJson } from "./terminal-messages.ts";
@@ -33,8 +34,13 @@ interface Entry extends ListEntry {
   readonly charges: readonly Charge[];
 }
 
+/** A person looks for what needs attention, so a refused request does not read as one that waits. */
+const describeStatus = ({ status, task }: Entry): string =>
+  task?.refusal != null && task.activity === null ? "refused" : status;
+
 function renderWords(entry: Entry): string {
-  const { id, kind, status, title, paths, createdAtMs } = entry;
+  const { id, kind, title, paths, createdAtMs } = entry;
+  const status = describeStatus(entry);
   const facts = [kind === "narration" ? `${kind} ${status}` : status, ...listPartsAndCredits(entry)];
   const lines = [
     `${formatLocalTime(createdAtMs)}  ${facts.join(", ")}  ${id}`,
@@ -44,7 +50,9 @@ function renderWords(entry: Entry): string {
   return lines.map(escapeForTerminal).join("\n    ");
 }
 
-function buildPageEntry({ title, status, parts, voice, take, ...entry }: Entry): PageEntry {
+function buildPageEntry(entry: Entry): PageEntry {
+  const { title, parts, voice, take } = entry;
+  const status = describeStatus(entry);
   return {
     ...entry,
     description: title,
@@ -59,6 +67,8 @@ function buildPageEntry({ title, status, parts, voice, take, ...entry }: Entry):
 
 interface Listing {
   readonly entries: readonly Entry[];
+  /** What was spent in all, in words. */
+  readonly spending: string;
   /** Printed if there are no entries. */
   readonly emptyMessage: string;
 }
@@ -109,6 +119,7 @@ async function readListing({ provider }: CommandContext, limit: number): Promise
     entries.length === 0 ? await ledger.database.run((db) => listOtherBaseUrls(db, ledger)) : [];
   return {
     entries,
+    spending: buildSpendingReport(await readSpending(ledger)).words,
     emptyMessage: escapeForTerminal(describeNoRequests(ledger.identity.baseUrl, otherBaseUrls)),
   };
 }
@@ -123,7 +134,7 @@ async function readListing({ provider }: CommandContext, limit: number): Promise
 export async function runTasksCommand(asJson: boolean, htmlFile: string | undefined): Promise<number> {
   return await runWithWorkflow(false, async (context) => {
     const limit = htmlFile === undefined ? MAX_TASKS : MAX_TASKS_ON_PAGE + 1;
-    const { entries, emptyMessage } = await readListing(context, limit);
+    const { entries, spending, emptyMessage } = await readListing(context, limit);
     if (htmlFile !== undefined) {
       const pageEntries = entries.slice(0, MAX_TASKS_ON_PAGE).map(buildPageEntry);
       const page = renderAudioPage(pageEntries, { hasOlder: entries.length > MAX_TASKS_ON_PAGE });
@@ -132,7 +143,10 @@ export async function runTasksCommand(asJson: boolean, htmlFile: string | undefi
       return 0;
     }
     const rows = entries.map(({ row }) => row);
-    const human = rows.length === 0 ? emptyMessage : entries.map(renderWords).join("\n");
+    const human =
+      rows.length === 0
+        ? emptyMessage
+        : [...entries.map(renderWords), ...(spending === "" ? [] : [spending])].join("\n");
     process.stdout.write(`${asJson ? renderTerminalJson({ tasks: rows, count: rows.length }) : human}\n`);
     return 0;
   });

@@ -30,6 +30,7 @@ const SHOWN_CODE_POINTS = 120;
 const REASON_BY_CODE: Readonly<Record<string, string>> = {
   ENOENT: "does not exist",
   ENOTDIR: "does not exist",
+  EISDIR: "is a folder, not a file",
   EACCES: "cannot be read: no permission",
   EPERM: "cannot be read: not permitted",
   ELOOP: "is a loop of symbolic links",

@@ -32,7 +32,7 @@ const output = z.strictObject({
 });
 
 /** Describes the spending in words and in figures. What running tasks hold comes back in part, so it is told apart. */
-function buildSpendingReport({ today, last7Days, last30Days, held, budget }: Spending) {
+export function buildSpendingReport({ today, last7Days, last30Days, held, budget }: Spending) {
   const budgetLeft =
     budget === null
       ? ""

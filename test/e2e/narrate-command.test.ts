@@ -360,3 +360,12 @@ it("the log has a line with its time for each decision, and at the level debug f
   expect(decisions).toMatch(/request \w+ is sent, .*\n.*task \S+ was accepted for request.*\n.*was saved as/);
   expect(lines.join("\n")).toMatch(/debug: POST \/api\/v1\/audio\/generations was answered 202 after \d+ ms/);
 });
+
+it("narrate says that a folder is no file, and that a limit of 0 pays for nothing", async () => {
+  const folder = await run(["narrate", testFolders.root]);
+  expect(folder).toMatchObject({ code: 1, stdout: "" });
+  expect(folder.stderr).toContain(`${testFolders.root} is a folder, not a file.`);
+  const nothing = await run(narrate("--max-credits", "0"));
+  expect(nothing).toMatchObject({ code: 2, stdout: "" });
+  expect(nothing.stderr).toContain("--max-credits 0 pays for nothing; without it, narrate names the price");
+});

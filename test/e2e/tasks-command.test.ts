@@ -58,6 +58,25 @@ describe("a request with characters that a terminal interprets", () => {
   });
 });
 
+describe("a request that was refused", () => {
+  it("is listed as refused, with its reason and with what was spent in all", async () => {
+    const client = await startToolClient(
+      testFolders.env(service, { ...COMPILED, AUDIO_TIME_SCALE: "0.001" }),
+    );
+    await client.call("generate_audio", { prompt: "Good morning" });
+    service.intercept = ({ kind }, response) => {
+      if (kind !== "create") return false;
+      service.refuse(response, 403, "purchase_required", "a paid pack is needed");
+      return true;
+    };
+    await client.call("generate_audio", { prompt: "Good evening" });
+    await client.close();
+    const text = tasks();
+    expect(text).toMatch(/ {2}refused {2}req-.*\n.*"Good evening"\n.*next: Refused \(purchase_required\)/);
+    expect(text).toMatch(/\nSpent: 10 credits today, 10 in 7 days, 10 in 30 days\.\n$/);
+  });
+});
+
 describe("a ledger without a request for this address", () => {
   it("is reported as empty only if it is empty", async () => {
     expect(tasks()).toBe("No requests recorded yet.\n");
