@@ -272,13 +272,10 @@ async function readPace(tx: Tx, { id, run }: NarrationRow): Promise<RunPace> {
 }
 
 /** How far a narration is. */
-export interface NarrationProgress {
-  readonly narration: NarrationRow;
-  readonly isWanted: boolean;
+export interface NarrationProgress
+  extends Pick<NarrationSnapshot, "narration" | "isWanted" | "pace" | "bill"> {
   readonly savedPartCount: number;
   readonly totalPartCount: number;
-  readonly pace: RunPace;
-  readonly bill: Bill;
 }
 
 /** Counts the saved parts of narrations, which this process may see. */

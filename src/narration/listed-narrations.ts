@@ -10,10 +10,9 @@ import { MAX_NARRATIONS_SEARCHED } from "../search-words.ts";
 import type { NarrationDeps } from "./narration-deps.ts";
 import { chooseChapterTitle } from "./narration-file-names.ts";
 import { listCompanions, listCurrentFiles } from "./narration-files.ts";
-import type { NarrationStatus } from "./narration-view.ts";
+import { deriveNarrationStatus, type NarrationStatus } from "./narration-view.ts";
 
 export interface ListedNarration extends NarrationProgress {
-  /** The status for callers: what nobody drives is not running. */
   readonly status: NarrationStatus;
   /** The saved files that still exist. */
   readonly files: ReadonlyArray<FileRow & { readonly chapterTitle: string | null }>;
@@ -35,8 +34,7 @@ async function buildListedNarration(
   progress: NarrationProgress,
   isRunning: (narrationId: string) => boolean,
 ): Promise<ListedNarration> {
-  const { narration, isWanted } = progress;
-  const { id, status } = narration;
+  const { id } = progress.narration;
   const all = await listFiles(ledger, [id]);
   const rows = listCurrentFiles(all);
   const plan = rows.some(({ chapter }) => chapter !== null) ? await plans.get(id) : null;
@@ -58,7 +56,7 @@ async function buildListedNarration(
   const seconds = rows.reduce((sum, row) => sum + (row.seconds ?? 0), 0);
   return {
     ...progress,
-    status: status === "running" && !isWanted && !isRunning(id) ? "stopped" : status,
+    status: deriveNarrationStatus(progress, isRunning),
     files: current.map(toListed),
     missingPaths: missing.flatMap((row) => (replacers.has(row) ? [] : [row.path])),
     replacedBy: [...new Set(replacers.values())],

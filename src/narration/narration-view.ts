@@ -144,11 +144,16 @@ export function extendByWait(secondsLeft: number, standstill: Standstill | undef
   return standstill.waitSeconds === null ? null : Math.max(secondsLeft, standstill.waitSeconds);
 }
 
+/** Derives the status for callers: what nobody wants and this process does not drive is not running. */
+export const deriveNarrationStatus = (
+  { narration: { id, status }, isWanted }: Pick<NarrationSnapshot, "narration" | "isWanted">,
+  isRunning: (narrationId: string) => boolean,
+): NarrationStatus => (status === "running" && !isWanted && !isRunning(id) ? "stopped" : status);
+
 /** A narration with everything that its view is computed from. */
 export interface ViewedNarration extends NarrationSnapshot {
   readonly plan: StoredPlan;
   readonly states: readonly PartState[];
-  /** The status for callers: what nobody drives is not running. */
   readonly status: NarrationStatus;
 }
 

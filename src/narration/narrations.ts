@@ -46,7 +46,9 @@ import { NarrationJoiner } from "./narration-joiner.ts";
 import { describeProgress } from "./narration-messages.ts";
 import {
   buildNarrationView,
+  deriveNarrationStatus,
   extendByWait,
+  type NarrationStatus,
   type NarrationView,
   type ViewedNarration,
 } from "./narration-view.ts";
@@ -333,7 +335,7 @@ export class NarrationOperations {
     { handle, waitMs }: Call,
   ): Promise<{ readonly goesOn: boolean; readonly wishId: string | null }> {
     const { ledger } = this.#deps;
-    const { narration, isWanted, isWantedHere } = called.before;
+    const { narration, isWantedHere } = called.before;
     const { id, status } = narration;
     const { maxCredits, fileName, mayReplace, shouldSkipFailed } = changes;
     if (changes.shouldStop) {
@@ -357,7 +359,7 @@ export class NarrationOperations {
     const isNamed = fileName !== null && fileName !== narration.file_name;
     const isFinished = status === "finished";
     const takesNames = isFinished && mayReplace && called.choices.length === 0;
-    const isInterrupted = status === "running" && !isWanted && !this.#rounds.isRunning(id);
+    const isInterrupted = status === "running" && this.#deriveStatus(called.before) === "stopped";
     // What nobody has agreed to is told first, by the plan of a call with a limit.
     const isAgreed = called.consents.pairs.length === 0;
     const mayResume = source.kind === "narration" && source.mayResume === true && isAgreed;
@@ -481,9 +483,12 @@ export class NarrationOperations {
 
   // ---- answers ----
 
+  #deriveStatus(snapshot: NarrationSnapshot): NarrationStatus {
+    return deriveNarrationStatus(snapshot, (id) => this.#rounds.isRunning(id));
+  }
+
   #toViewed(snapshot: NarrationSnapshot, plan: StoredPlan): ViewedNarration {
-    const { narration, parts, tasks, isWanted } = snapshot;
-    const isDriven = isWanted || this.#rounds.isRunning(narration.id);
+    const { narration, parts, tasks } = snapshot;
     const states = derivePartStates(parts, tasks, {
       narration,
       apiKeyId: this.#deps.ledger.identity.apiKeyId,
@@ -491,8 +496,7 @@ export class NarrationOperations {
       unknownHere: new Set(),
       notHere: new Set(),
     });
-    const status = narration.status === "running" && !isDriven ? "stopped" : narration.status;
-    return { ...snapshot, plan, states, status };
+    return { ...snapshot, plan, states, status: this.#deriveStatus(snapshot) };
   }
 
   /** Builds a view. While no part gets on, it has the reason, and no time that nobody can keep. */
