@@ -139,6 +139,10 @@ export const NARRATION_SETTING_NAMES = FIELD_NAMES.filter(
   (name): name is NarrationSettingName => requestField(name).tools === undefined,
 );
 
+/** The settings that a speaker and a row of a sheet may have of their own, beside the voice. */
+export const SPEAKER_SETTING_NAMES = ["speed", "pitch", "volume"] as const;
+export type SpeakerSettingName = (typeof SPEAKER_SETTING_NAMES)[number];
+
 /** Returns the schemas of the given fields by name. */
 export function pickSchemas<Name extends FieldName>(names: readonly Name[]) {
   const schemas = names.map((name) => [name, REQUEST_FIELDS[name].schema]);

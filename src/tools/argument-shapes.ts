@@ -2,6 +2,7 @@
  * Reads lists of arguments in the shapes in which assistants write them: one element in place of a list, an object in
  * place of lines, other names of fields. What it cannot read stays, so that the schema refuses it in its own words.
  */
+import { SPEAKER_SETTING_NAMES } from "../contract/request-fields.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -66,7 +67,7 @@ function toVoiceWords(value: unknown): string {
  * (MarkusPfundstein/mcp-obsidian#21).
  */
 export const toSpeakerLines = createConversion(
-  (text) => splitPairs(text, /^(?!\s*(?:speed|pitch|volume)\b)[^:=]+[:=]/i),
+  (text) => splitPairs(text, new RegExp(`^(?!\\s*(?:${SPEAKER_SETTING_NAMES.join("|")})\\b)[^:=]+[:=]`, "i")),
   (speaker) =>
     toPairs(speaker, "name speaker character role label", VOICE_NAMES).map(
       ([name, voice]) => `${name}: ${toVoiceWords(voice)}`,

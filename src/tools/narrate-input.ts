@@ -4,7 +4,12 @@ import { z } from "zod";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { convertValue } from "../contract/coerce-arguments.ts";
 import { boundedIntegerSchema, boundedNumberSchema, formatThousands } from "../contract/numbers.ts";
-import { NARRATION_SETTING_NAMES, REQUEST_FIELDS } from "../contract/request-fields.ts";
+import {
+  NARRATION_SETTING_NAMES,
+  pickSchemas,
+  REQUEST_FIELDS,
+  SPEAKER_SETTING_NAMES,
+} from "../contract/request-fields.ts";
 import { countCodePoints, takeFirstCodePoints } from "../contract/unicode.ts";
 import type { NarrationInput } from "../files/input-format.ts";
 import type { NarrateSource } from "../narration/load-narration.ts";
@@ -47,14 +52,12 @@ function toChapterList(chapters: unknown): unknown {
   return isList ? chapters.join(", ") : chapters;
 }
 
-const speakerSchema = z.object({
-  voice: REQUEST_FIELDS.voice.schema,
-  speed: REQUEST_FIELDS.speed.schema.optional(),
-  pitch: REQUEST_FIELDS.pitch.schema.optional(),
-  volume: REQUEST_FIELDS.volume.schema.optional(),
-});
+const speakerSchema = z
+  .object(pickSchemas(["voice", ...SPEAKER_SETTING_NAMES] as const))
+  .partial()
+  .required({ voice: true });
 
-const OWN_SETTING = /\s(speed|pitch|volume)[\s=]+([-+]?[\d.]+),?$/i;
+const OWN_SETTING = new RegExp(`\\s(${SPEAKER_SETTING_NAMES.join("|")})[\\s=]+([-+]?[\\d.]+),?$`, "i");
 
 /**
  * Parses a speaker's line: name, voice and perhaps settings, as in `SLOW: tracy_es_zh speed 0.7`. Splits at the last

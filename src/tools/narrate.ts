@@ -6,6 +6,7 @@ import { z } from "zod";
 import { mimeTypeForPath } from "../contract/audio-format.ts";
 import { roundToMilliseconds } from "../contract/numbers.ts";
 import { NARRATION_SETTING_NAMES } from "../contract/request-fields.ts";
+import { NARRATION_STATUSES } from "../ledger/schema.ts";
 import type { NarrateSource } from "../narration/load-narration.ts";
 import { findBeside, type NarrationFile } from "../narration/narration-files.ts";
 import {
@@ -40,7 +41,7 @@ const facts = z.record(z.string(), z.unknown());
 
 const output = z.strictObject({
   narration_id: z.string(),
-  status: z.enum(["planned", "running", "stopped", "finished"]),
+  status: z.enum(NARRATION_STATUSES),
   message: z.string(),
   parts: facts,
   credits: facts,

@@ -9,11 +9,11 @@ import { chooseNarrationTitle } from "../text/narration-title.ts";
 import { isSubtitles } from "../text/plain/time-codes.ts";
 import { planBlocks, planText } from "../text/plan-text.ts";
 import {
+  buildVoiceSettingsKey,
   MAX_PARTS,
   type NarrationPlan,
   type PlannedPart,
   type PlanRequest,
-  type Speaker,
   type SpeakersByName,
 } from "../text/plan-types.ts";
 import { planTimeline } from "../timeline/plan-timeline.ts";
@@ -118,9 +118,6 @@ function buildVoicelessRemarks({ voicelessNames = [] }: NarrationPlan): string[]
         ]),
   ];
 }
-
-const buildVoiceSettingsKey = ({ voice, speed, pitch, volume }: Speaker): string =>
-  JSON.stringify([voice, speed, pitch, volume]);
 
 /** Finds the speaker of a part by its voice and settings. Returns no speaker if several speakers share them. */
 function buildSpeakerField(

@@ -1,4 +1,5 @@
 /** The plan of a narration, and the request that it is made from. */
+import { SPEAKER_SETTING_NAMES, type SpeakerSettingName } from "../../contract/request-fields.ts";
 import type { VoiceId } from "../../contract/voices.ts";
 import type { TextFormat } from "../../files/input-format.ts";
 
@@ -20,14 +21,14 @@ export const MAX_PARTS = 20_000;
 /** Speakers by name. If a speaker has only a voice id, all settings come from the narration. */
 export type SpeakersByName = Readonly<Record<string, VoiceId | Speaker>>;
 
-/** A speaker with a voice and settings of their own. */
-export interface Speaker {
+/** A speaker with a voice and settings of their own, which replace those of the narration. */
+export interface Speaker extends Partial<Readonly<Record<SpeakerSettingName, number | undefined>>> {
   readonly voice: VoiceId;
-  /** The settings replace those of the narration. */
-  readonly speed?: number | undefined;
-  readonly pitch?: number | undefined;
-  readonly volume?: number | undefined;
 }
+
+/** Returns the same text for speakers that sound the same. */
+export const buildVoiceSettingsKey = (speaker: Speaker): string =>
+  JSON.stringify([speaker.voice, ...SPEAKER_SETTING_NAMES.map((name) => speaker[name])]);
 
 /** Everything that a plan depends on. Equal requests give equal plans, on every machine. */
 export interface PlanRequest {

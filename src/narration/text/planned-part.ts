@@ -1,5 +1,6 @@
 /** Builds one part of a plan from its text and its speaker. */
 import { chargeForSeconds } from "../../contract/billing.ts";
+import { SPEAKER_SETTING_NAMES } from "../../contract/request-fields.ts";
 import type { PartText } from "./cutting/split.ts";
 import type { PlannedPart, Speaker } from "./plan-types.ts";
 
@@ -21,12 +22,10 @@ export function buildPlannedPart(
   narrationSpeed: number,
   position: PartPosition,
 ): PlannedPart {
-  const { voice, speed, pitch, volume } = speaker ?? {};
-  const settings = {
-    ...(speed === undefined ? {} : { speed }),
-    ...(pitch === undefined ? {} : { pitch }),
-    ...(volume === undefined ? {} : { volume }),
-  };
+  const voice = speaker?.voice;
+  const settings = Object.fromEntries(
+    SPEAKER_SETTING_NAMES.flatMap((name) => (speaker?.[name] === undefined ? [] : [[name, speaker[name]]])),
+  );
   const estimatedSeconds = speechMs / 1000 / chooseSpeed(speaker, narrationSpeed);
   return {
     text,

@@ -1,6 +1,7 @@
 /** Parses a sheet: its separator, its known columns, and its rows with the numbers that a spreadsheet shows. */
 import { CsvError, parse } from "csv-parse/sync";
 import { formatThousands } from "../../../contract/numbers.ts";
+import { SPEAKER_SETTING_NAMES } from "../../../contract/request-fields.ts";
 import { AudioError, askUser, type Wording } from "../../../errors.ts";
 import { shortenExcerpt } from "../../text/excerpt.ts";
 
@@ -13,7 +14,7 @@ const MAX_ROWS = 1000;
 const MAX_LINES = 50_000;
 
 /** The columns of a sheet. Only `text` is required. */
-export const COLUMNS = ["text", "file", "voice", "speed", "pitch", "volume"] as const;
+export const COLUMNS = ["text", "file", "voice", ...SPEAKER_SETTING_NAMES] as const;
 type Column = (typeof COLUMNS)[number];
 
 /** Headings that are read as a column if the sheet does not have the column itself. The first that fits is taken. */

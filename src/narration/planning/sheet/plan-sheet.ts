@@ -7,7 +7,7 @@ import { FILE_EXTENSIONS, type OutputFormat } from "../../../contract/audio-form
 import { MAXIMUM_CHARGE_SECONDS } from "../../../contract/billing.ts";
 import { coerceArguments } from "../../../contract/coerce-arguments.ts";
 import { formatThousands } from "../../../contract/numbers.ts";
-import { REQUEST_FIELDS } from "../../../contract/request-fields.ts";
+import { pickSchemas, SPEAKER_SETTING_NAMES } from "../../../contract/request-fields.ts";
 import { MAX_PROMPT_CODE_POINTS } from "../../../contract/service-limits.ts";
 import { countCodePoints, INVISIBLE_CHARACTERS } from "../../../contract/unicode.ts";
 import { VOICE_IDS, type VoiceId } from "../../../contract/voices.ts";
@@ -43,10 +43,7 @@ const COLUMNS_SHOWN = 10;
 const VOICES_SHOWN = 10;
 const VOICE_IN_EXAMPLE: VoiceId = "magnus_en_zh";
 
-const { voice, speed, pitch, volume } = REQUEST_FIELDS;
-const rowSettings = z
-  .object({ voice: voice.schema, speed: speed.schema, pitch: pitch.schema, volume: volume.schema })
-  .partial();
+const rowSettings = z.object(pickSchemas(["voice", ...SPEAKER_SETTING_NAMES] as const)).partial();
 type RowSettings = z.output<typeof rowSettings>;
 
 /** Collects issues of rows; reports rows with the same issue together. */
@@ -129,14 +126,11 @@ const withPoint = (cell: string): string => cell.replace(/^([+-]?\d+),(\d+)$/, "
 
 function parseSettings({ number, cells }: SheetRow, options: PlanOptions, issues: RowIssues): RowSettings {
   const speaker = findSpeakerNamed(cells.voice, options);
-  const readNumber = (column: "speed" | "pitch" | "volume"): string | number =>
-    cells[column] === "" ? (speaker?.[column] ?? "") : withPoint(cells[column]);
-  const ownSettings = {
-    voice: speaker?.voice ?? cells.voice,
-    speed: readNumber("speed"),
-    pitch: readNumber("pitch"),
-    volume: readNumber("volume"),
-  };
+  const numbers = SPEAKER_SETTING_NAMES.map((name) => [
+    name,
+    cells[name] === "" ? (speaker?.[name] ?? "") : withPoint(cells[name]),
+  ]);
+  const ownSettings = { voice: speaker?.voice ?? cells.voice, ...Object.fromEntries(numbers) };
   const parsed = rowSettings.safeParse(coerceArguments(ownSettings, rowSettings));
   if (parsed.success) return parsed.data;
   for (const { path, message } of parsed.error.issues) {

@@ -7,7 +7,7 @@ import { AudioError } from "../../../errors.ts";
 import type { UnspokenList } from "../blocks.ts";
 import { ENDS_SENTENCE, hasWords } from "../characters.ts";
 import { collapseSpaces, HARD_BREAK, normalizeLines } from "../normalize.ts";
-import type { Speaker, SpeakersByName } from "../plan-types.ts";
+import { buildVoiceSettingsKey, type Speaker, type SpeakersByName } from "../plan-types.ts";
 import { FILM_SCENE, findDialogueNames, parseNameAbove, type VoicelessName } from "./voiceless-names.ts";
 
 const MAX_NAME_CODE_UNITS = 100;
@@ -170,11 +170,10 @@ export class SpeakerLabels {
       if (rule !== null) {
         throw new AudioError("invalid_request", `voices: the name ${JSON.stringify(name)} ${rule}.`);
       }
-      const { voice, speed, pitch, volume }: Speaker =
-        typeof voiceOrSpeaker === "string" ? { voice: voiceOrSpeaker } : voiceOrSpeaker;
+      const given: Speaker = typeof voiceOrSpeaker === "string" ? { voice: voiceOrSpeaker } : voiceOrSpeaker;
       // Use one speaker for all names with the same voice and settings, so that their words may be in one part.
-      const settingsKey = JSON.stringify([voice, speed, pitch, volume]);
-      const speaker = speakers.get(settingsKey) ?? { voice, speed, pitch, volume };
+      const settingsKey = buildVoiceSettingsKey(given);
+      const speaker = speakers.get(settingsKey) ?? given;
       speakers.set(settingsKey, speaker);
       this.#speakersByKey.set(key, { name, speaker });
       this.#keysByAccentlessKey.set(deriveAccentlessKey(key), key);
