@@ -28,7 +28,7 @@ export function explainCredits(
 ): AudioError {
   if (!isUnexplainedCreditError(error)) return error;
   const about = estimateCredits(prompt, speed / calibration);
-  const needs = `${CREDITS_NEEDED}; no setting lowers that. This text would then cost about ${about} of them. Credits held by running tasks come back when those end`;
+  const needs = `${CREDITS_NEEDED}; no setting lowers that, and this text would then cost about ${about} of them. Credits held by running tasks come back when those end`;
   return error.withRemedy({
     assistant: `Nothing was charged. Tell the user that ${needs}. After that, or a top-up, repeat the same call.`,
     terminal: `Nothing was charged. ${needs.replace("at", "At")}. After that, or a top-up, run the same command again.`,
