@@ -5,6 +5,7 @@
  */
 import { AudioError, internalError } from "../errors.ts";
 import { isAway, LeaseLostError } from "../ledger/ledger.ts";
+import { runTransaction } from "../ledger/open-transaction.ts";
 import {
   acquireRequest,
   listResumable,
@@ -360,16 +361,16 @@ export class RequestDriver {
   async #end(job: Job, row: RequestRow, error: AudioError): Promise<void> {
     const { ledger } = this.#deps;
     await this.#persist(job, () =>
-      ledger.database.tx(async (tx, nowSteadyMs) => {
+      runTransaction(ledger, async (open) => {
         const stored = JSON.stringify(toStoredError(error));
-        await writeAsDriver(tx, ledger, nowSteadyMs, row, {
+        await writeAsDriver(open, row, {
           error: stored,
           error_code: error.code,
           note: null,
           owner: null,
           lease_until_steady_ms: 0,
         });
-        await tx.deleteFrom("agm_wish").where("target", "=", row.id).execute();
+        await open.tx.deleteFrom("agm_wish").where("target", "=", row.id).execute();
       }),
     );
     this.#announce(row.id);

@@ -13,6 +13,7 @@ import { type SavedFile, saveAudio } from "../files/save-audio.ts";
 import { isIntact } from "../files/saved-copies.ts";
 import { removeIfPresent } from "../files/temporary-file.ts";
 import { deleteFiles } from "../ledger/narration-writes.ts";
+import { runTransaction } from "../ledger/open-transaction.ts";
 import {
   insertFile,
   listFiles,
@@ -219,7 +220,8 @@ async function download(
     clock,
     onPublished: async (published, format) => {
       await deps.persist(job, () =>
-        ledger.database.tx(async (tx, nowSteadyMs) => {
+        runTransaction(ledger, async (open) => {
+          const { tx } = open;
           // The audio takes the place of what was too short.
           await tx
             .deleteFrom("agm_file")
@@ -229,7 +231,7 @@ async function download(
             .execute();
           await insertFile(tx, toFileRow(row.id, published));
           // The last write of the row also gives the lease back, and ends the wishes for it.
-          await writeAsDriver(tx, ledger, nowSteadyMs, row, {
+          await writeAsDriver(open, row, {
             status: "saved",
             note: null,
             replaces: null,

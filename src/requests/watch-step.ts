@@ -4,6 +4,7 @@ import { decideAfterFailedRead } from "../api/retry.ts";
 import { isRunning } from "../contract/audio-task.ts";
 import { AudioError } from "../errors.ts";
 import { isAway, LeaseLostError } from "../ledger/ledger.ts";
+import { runTransaction } from "../ledger/open-transaction.ts";
 import { readSincePollMs, requestRead, startReadCooldown } from "../ledger/read-limits.ts";
 import { type RequestPatch, writeAsDriver } from "../ledger/request-rows.ts";
 import type { RequestRow } from "../ledger/schema.ts";
@@ -89,8 +90,8 @@ export async function pauseReadsAfter(
 
 /** Writes what a poll has shown, and when. */
 const writeWatched = (deps: StepDeps, row: RequestRow, patch: RequestPatch): Promise<RequestRow> =>
-  deps.ledger.database.tx((tx, nowSteadyMs) =>
-    writeAsDriver(tx, deps.ledger, nowSteadyMs, row, { ...patch, polled_steady_ms: nowSteadyMs }),
+  runTransaction(deps.ledger, (open) =>
+    writeAsDriver(open, row, { ...patch, polled_steady_ms: open.nowSteadyMs }),
   );
 
 /** A query that will not be answered otherwise: the API key does not work. */
