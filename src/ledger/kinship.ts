@@ -66,9 +66,9 @@ function decideStanding(
   nowMs: number,
 ): "open" | "recent" | "made" | null {
   const isRecent = Math.abs(nowMs - (row.finished_at_ms ?? row.updated_at_ms)) < DAY_MS;
-  const isWithService = row.task_id === null ? row.status === "unresolved" && isRecent : row.is_open === 1;
+  const isBeingMade = row.task_id === null ? row.status === "unresolved" && isRecent : row.is_open === 1;
   // An error later does not undo a send: the service may be working on it all the same.
-  if (isWithService || (row.status === "waiting" && isWanted && row.error_code === null)) return "open";
+  if (isBeingMade || (row.status === "waiting" && isWanted && row.error_code === null)) return "open";
   if (row.status !== "succeeded" && row.status !== "saved") return null;
   return isRecent ? "recent" : "made";
 }

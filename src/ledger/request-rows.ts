@@ -11,13 +11,11 @@ import {
   REQUEST_COLUMNS,
   type RequestRow,
   type Tables,
+  type VIEW_COLUMNS,
 } from "./schema.ts";
 
-/**
- * Columns to change of a request and of its current attempt. A new number of `attempt` makes a new row of it. The id and
- * what the views compute are never changed.
- */
-export type RequestPatch = Partial<RequestRow>;
+/** Columns to change of a request and of its current attempt. A new number of `attempt` makes a new row of it. */
+export type RequestPatch = Partial<Omit<RequestRow, "id" | (typeof VIEW_COLUMNS)[number]>>;
 
 /** The columns of an attempt of which nothing was sent. */
 export const UNSENT_ATTEMPT = {
@@ -61,7 +59,7 @@ export const FRESH_REQUEST = {
   ...UNDRIVEN_REQUEST,
   attempt: 1,
   ...{ n: 1, spent: 0, is_open: 0, is_current: 1 },
-} as const satisfies RequestPatch;
+} as const satisfies Partial<RequestRow>;
 
 /** Returns the change that begins the next attempt of a request whose task has failed. */
 export const buildNextAttempt = ({ attempt }: Pick<RequestRow, "attempt">): RequestPatch => ({
@@ -72,11 +70,11 @@ export const buildNextAttempt = ({ attempt }: Pick<RequestRow, "attempt">): Requ
   note: null,
 });
 
-function pickColumns<Row extends object, Column extends keyof Row>(
-  row: Row,
+function pickColumns<Column extends keyof RequestRow>(
+  row: Partial<RequestRow>,
   columns: readonly Column[],
-): Partial<Pick<Row, Column>> {
-  const picked: Partial<Pick<Row, Column>> = {};
+): Partial<Pick<RequestRow, Column>> {
+  const picked: Partial<Pick<RequestRow, Column>> = {};
   for (const column of columns) if (column in row) picked[column] = row[column];
   return picked;
 }

@@ -172,13 +172,12 @@ export const withdrawWish = (ledger: Ledger, id: string): Promise<boolean> =>
     const target = handle?.target ?? null;
     if (target !== null) await ledger.database.lockRow(tx, "agm_request", target);
     const row = target === null ? undefined : await readRequest(tx, target);
-    const isWithService =
-      row !== undefined && row.status !== "failed" && (row.task_id !== null || row.maybe > 0);
+    const mayBeMade = row !== undefined && row.status !== "failed" && (row.task_id !== null || row.maybe > 0);
     // Without a wish, nothing is sent for it again, but what the service has is completed and saved.
     await tx.deleteFrom("agm_wish").where("id", "=", id).execute();
-    if (isWithService) {
+    if (mayBeMade) {
       const open = tx.updateTable("agm_handle").where("id", "=", id).where("status", "=", "working");
       await open.set({ status: "cancelling" }).execute();
     }
-    return !isWithService;
+    return !mayBeMade;
   });

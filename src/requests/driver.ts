@@ -25,7 +25,7 @@ import { saveAudioOf } from "./save-step.ts";
 import { getIds } from "./stored-input.ts";
 import { SubmissionLine } from "./submission-line.ts";
 import { assertOwnTask, forgetWrongId, submit } from "./submit-step.ts";
-import { watch } from "./watch-step.ts";
+import { watchTask } from "./watch-step.ts";
 
 export interface EnsureOptions {
   /** Whether to clear the error of an earlier start and to try again. */
@@ -321,7 +321,7 @@ export class RequestDriver {
           return await submit(deps, row);
         case "queued":
         case "processing":
-          return await watch(deps, row);
+          return await watchTask(deps, row);
         case "succeeded":
         case "saved":
           return await saveAudioOf(deps, row);

@@ -2,7 +2,7 @@
 import { basename, dirname } from "node:path";
 import type { ContentResponse } from "../api/content.ts";
 import { downloadInto } from "../api/download.ts";
-import { computeDelayAfterBreakMs, decideAfterFailedRead } from "../api/retry.ts";
+import { computeDelayAfterBreakMs, decideAfterFailure } from "../api/retry.ts";
 import { SIGNED_FORMATS } from "../contract/audio-format.ts";
 import { isRunning, type TaskStatus } from "../contract/audio-task.ts";
 import { buildTaskPath } from "../contract/wire.ts";
@@ -84,7 +84,7 @@ export async function saveAudioOf(deps: StepDeps, saved: RequestRow): Promise<Re
         error = audioNotThereError(row, error);
       }
       if (NOT_RETRIED.has(error.code) || recovery.isOver) throw error;
-      const decision = decideAfterFailedRead(error, failureCount, random);
+      const decision = decideAfterFailure(error, failureCount, random);
       const delayMs = "delayMs" in decision ? decision.delayMs * timing.timeScale : timing.pollIntervalMs;
       row = await noteFailure(deps, row, error, delayMs);
       await clock.sleep(delayMs, job.signal);

@@ -1,6 +1,6 @@
 /** The step that polls an accepted task until it has ended. */
 import type { ObservedTask } from "../api/parse-task.ts";
-import { decideAfterFailedRead } from "../api/retry.ts";
+import { decideAfterFailure } from "../api/retry.ts";
 import { isRunning } from "../contract/audio-task.ts";
 import { AudioError } from "../errors.ts";
 import { isAway, LeaseLostError } from "../ledger/ledger.ts";
@@ -82,7 +82,7 @@ export async function pauseReadsAfter(
   error: AudioError,
   failureCount: number,
 ): Promise<boolean> {
-  const decision = error.httpStatus === undefined ? null : decideAfterFailedRead(error, failureCount, random);
+  const decision = error.httpStatus === undefined ? null : decideAfterFailure(error, failureCount, random);
   if (decision?.kind !== "rate_limited") return false;
   await startReadCooldown(ledger, decision.pauseMs * timing.timeScale);
   return true;
@@ -103,7 +103,7 @@ const isFinal = ({ code }: AudioError): boolean => code === "invalid_api_key";
  * @returns the row after the end; `null` if the task failed for good
  * @throws AudioError `not_found`, `invalid_api_key`, `wait_expired`
  */
-export async function watch(deps: StepDeps, watched: RequestRow): Promise<RequestRow | null> {
+export async function watchTask(deps: StepDeps, watched: RequestRow): Promise<RequestRow | null> {
   const { job, ledger, clock, timing, random } = deps;
   const endMs = clock.steadyMs() + timing.recoveryTimeoutMs;
   let row = watched;
@@ -141,7 +141,7 @@ export async function watch(deps: StepDeps, watched: RequestRow): Promise<Reques
         throw goneError(row);
       }
       failureCount += 1;
-      const decision = decideAfterFailedRead(error, failureCount, random);
+      const decision = decideAfterFailure(error, failureCount, random);
       const delayMs = "delayMs" in decision ? decision.delayMs * timing.timeScale : 0;
       deps.log.info(`task ${row.task_id} could not be queried: ${error.code}`);
       extraMs = Math.max(0, delayMs - timing.pollIntervalMs);

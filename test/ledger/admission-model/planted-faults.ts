@@ -275,12 +275,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     ["wish", "payer", "limit"],
     ['    .where("api_key_id", "=", open.ledger.identity.apiKeyId)\n', ""],
   ),
-  fault(
-    "what the service has can be withdrawn",
-    WISHES,
-    ["wish"],
-    ["return !isWithService;", "return true;"],
-  ),
+  fault("what the service has can be withdrawn", WISHES, ["wish"], ["return !mayBeMade;", "return true;"]),
   fault(
     "a bill counts only what was charged",
     BILLS,
