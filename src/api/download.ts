@@ -7,7 +7,7 @@ import { runWithTimeout } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
 import type { ContentResponse } from "./content.ts";
 import { findStaleBytesError } from "./network-error.ts";
-import { computeDelayAfterBreakMs, decideAfterFailedRead } from "./retry.ts";
+import { computeDelayAfterBreakMs, decideAfterFailure } from "./retry.ts";
 
 /** The destination of the bytes. */
 export interface ByteSink {
@@ -257,7 +257,7 @@ class Transfer {
       if (sizeBytes > 0) await this.#startOver();
       return error;
     }
-    const decision = decideAfterFailedRead(error, 1, Math.random);
+    const decision = decideAfterFailure(error, 1, Math.random);
     if (decision.kind === "retry" || decision.kind === "unavailable") return error;
     throw error;
   }

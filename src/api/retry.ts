@@ -17,9 +17,6 @@ export type RetryDecision =
   | { readonly kind: "rate_limited"; readonly pauseMs: number }
   | { readonly kind: "unavailable"; readonly delayMs: number };
 
-/** The decision after a failed query or download. `not_ready` means that the task must be watched again. */
-export type FailedReadDecision = RetryDecision | { readonly kind: "not_ready" };
-
 /**
  * Whether the request was never sent, because there was no connection: the host was not found, the connection was
  * refused or took too long, or the certificate was invalid. Checks the cause that the transport gives such errors. The
@@ -50,7 +47,7 @@ const computeStatedDelayMs = (statedSeconds: number, failureCount: number, rando
 
 /**
  * Decides whether to repeat a failed request, and when. A request is repeated after a temporary failure, such as a 429,
- * a 503 or a time-out. A repeated submission keeps its idempotency key and body (docs/contract.md, Idempotency).
+ * a 503 or a time-out. Repeating a query or download is always safe. A repeated submission keeps its idempotency key and body (docs/contract.md, Idempotency).
  *
  * @param failureCount number of times that the request has failed so far, at least 1
  * @param random in [0, 1)
@@ -84,18 +81,6 @@ export function decideAfterFailure(
 }
 
 /**
- * Decides whether to repeat a failed query or download, and when. Repeating a query or download is always safe. After
- * some errors, such as a 401 or 404, it is useless.
- */
-export function decideAfterFailedRead(
-  error: AudioError,
-  failureCount: number,
-  random: () => number,
-): FailedReadDecision {
-  return error.code === "not_ready" ? { kind: "not_ready" } : decideAfterFailure(error, failureCount, random);
-}
-
-/**
  * Returns how long a download waits after its connection broke. Returns the time that a 503 states, or the backoff if
  * no time is stated.
  *
@@ -107,7 +92,7 @@ export function computeDelayAfterBreakMs(
   failureCount: number,
   random: () => number,
 ): number {
-  const decision = decideAfterFailedRead(error, failureCount, random);
+  const decision = decideAfterFailure(error, failureCount, random);
   return "delayMs" in decision ? decision.delayMs : computeBackoffMs(failureCount, random);
 }
 

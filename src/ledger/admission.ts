@@ -8,8 +8,9 @@ import { BUDGET_WINDOW_MS, readBill, sumSpentCredits } from "./bills.ts";
 import type { Tx } from "./database.ts";
 import { type Gate, type GateStamp, openGate, writeGate } from "./gate.ts";
 import { findUnagreed } from "./kinship.ts";
-import { doesWishStand, LeaseLostError, type Ledger } from "./ledger.ts";
+import { LeaseLostError, type Ledger } from "./ledger.ts";
 import { buildLimitTiming, type LimitTiming } from "./limit-timing.ts";
+import { isHeld, type OpenTransaction, runTransaction } from "./open-transaction.ts";
 import {
   hasRareStatus,
   patchRequest,
@@ -18,7 +19,7 @@ import {
   writeAsDriver,
 } from "./request-rows.ts";
 import { OPEN_STATUSES, type RequestRow } from "./schema.ts";
-import { listPayers } from "./wishes.ts";
+import { doesWishStand, listPayers } from "./wishes.ts";
 
 export type HoldReason = "cooldown" | "rate" | "concurrency";
 
@@ -79,12 +80,11 @@ function computeSlotEndMs(
 }
 
 async function readLimitFacts(
-  tx: Tx,
-  ledger: Ledger,
-  { nowSteadyMs, cooldownUntilMs, sends }: Gate,
+  gate: Gate,
   row: Pick<RequestRow, "id">,
   isOfNarration: boolean,
 ): Promise<LimitFacts> {
+  const { tx, ledger, nowSteadyMs, cooldownUntilMs, sends } = gate;
   const timing = buildLimitTiming(ledger.timeScale);
   const open = await tx
     .selectFrom("agm_task")
@@ -110,33 +110,26 @@ async function readLimitFacts(
     cooldownUntilMs,
     sends,
     slotEndsMs: open.map((other) => computeSlotEndMs(other, timing, nowSteadyMs)),
-    mustLetPass: isOfNarration && (await isCallWaiting(tx, ledger, row, nowSteadyMs)),
+    mustLetPass: isOfNarration && (await isCallWaiting(gate, row)),
   };
 }
 
 /** Whether the request of a single call waits for nothing but its turn. Parts of narrations let it pass. */
-async function isCallWaiting(
-  tx: Tx,
-  ledger: Ledger,
-  row: Pick<RequestRow, "id">,
-  nowSteadyMs: number,
-): Promise<boolean> {
-  const wishes = await tx
+async function isCallWaiting(open: OpenTransaction, row: Pick<RequestRow, "id">): Promise<boolean> {
+  const wishes = await open.tx
     .selectFrom("agm_wish")
     .innerJoin("agm_task", "agm_task.id", "agm_wish.target")
     .select(["agm_wish.process", "agm_wish.lease_until_steady_ms", "owner"])
     .select("agm_task.lease_until_steady_ms as drivenUntilMs")
-    .where("agm_task.api_key_id", "=", ledger.identity.apiKeyId)
+    .where("agm_task.api_key_id", "=", open.ledger.identity.apiKeyId)
     .where("agm_task.id", "!=", row.id)
     .where("agm_task.status", "=", "waiting")
     .where("agm_task.error_code", "is", null)
     .where("agm_task.note", "is", null)
     .execute();
-  const { database } = ledger;
   return wishes.some(
     ({ owner, drivenUntilMs, ...wish }) =>
-      database.isHeld({ owner, lease_until_steady_ms: drivenUntilMs }, nowSteadyMs) &&
-      doesWishStand(ledger, wish, nowSteadyMs),
+      isHeld(open, { owner, lease_until_steady_ms: drivenUntilMs }) && doesWishStand(open, wish),
   );
 }
 
@@ -169,17 +162,16 @@ async function readPayer(
  * @returns `undefined` if none has room
  */
 async function choosePayer(
-  tx: Tx,
-  ledger: Ledger,
-  nowSteadyMs: number,
+  open: OpenTransaction,
   requestId: string,
   payers: ReadonlyArray<string | null>,
 ): Promise<Payer | undefined> {
+  const { tx, ledger } = open;
   for (const payer of payers) {
     if (payer === null) return { payer, run: 0 };
     await ledger.database.lockRow(tx, "agm_narration", payer);
     // It may have been stopped, or have chosen another take, before it was locked.
-    if (!(await listPayers(tx, ledger, nowSteadyMs, requestId)).includes(payer)) continue;
+    if (!(await listPayers(open, requestId)).includes(payer)) continue;
     const narration = await tx
       .selectFrom("agm_narration")
       .select(["max_credits", "status", "run"])
@@ -207,10 +199,10 @@ export const requestAdmission = (
   sendId: string,
   mayResend: boolean,
 ): Promise<Admission> =>
-  ledger.database.tx(async (tx): Promise<Admission> => {
-    if (ledger.creditBudget !== null) await ledger.database.lockGate(tx, ledger.identity.baseUrl);
-    const gate = await openGate(tx, ledger);
-    const { nowSteadyMs } = gate;
+  runTransaction(ledger, async (open): Promise<Admission> => {
+    if (ledger.creditBudget !== null) await ledger.database.lockGate(open.tx, ledger.identity.baseUrl);
+    const gate = await openGate(open);
+    const { tx, nowSteadyMs } = gate;
     await ledger.database.lockRow(tx, "agm_request", id);
     const row = await readRequest(tx, id);
     if (row === undefined) return { kind: "unwanted" };
@@ -218,25 +210,23 @@ export const requestAdmission = (
     // Another process may have had the request made meanwhile.
     if (row.status !== "waiting" && row.status !== "unresolved") return { kind: "unwanted" };
     const isResend = row.maybe > 0;
-    const payers = await listPayers(tx, ledger, nowSteadyMs, id);
+    const payers = await listPayers(gate, id);
     if (payers.length === 0 && !(isResend && mayResend)) return { kind: "unwanted" };
     // A send that may have arrived has its payer, and is sent again in any case.
-    const chosen = isResend
-      ? await readPayer(tx, row, payers)
-      : await choosePayer(tx, ledger, nowSteadyMs, id, payers);
+    const chosen = isResend ? await readPayer(tx, row, payers) : await choosePayer(gate, id, payers);
     if (chosen === undefined) return { kind: "over_max_credits" };
     const { payer, run } = chosen;
-    const other = isResend ? null : await findUnagreed(tx, ledger, row, payer);
+    const other = isResend ? null : await findUnagreed(gate, row, payer);
     if (other !== null) return { kind: "repeated", other };
     if (ledger.creditBudget !== null && !isResend) {
       const sinceMs = ledger.clock.wallMs() - BUDGET_WINDOW_MS;
       const spentCredits = await sumSpentCredits(tx, ledger, sinceMs, id);
       if (spentCredits + RESERVED_CREDITS > ledger.creditBudget) return { kind: "over_budget", spentCredits };
     }
-    const facts = await readLimitFacts(tx, ledger, gate, row, payer !== null && !isResend);
+    const facts = await readLimitFacts(gate, row, payer !== null && !isResend);
     const hold = decideHold(facts, buildLimitTiming(ledger.timeScale), nowSteadyMs);
     if (hold !== null) return { kind: "hold", ...hold };
-    await writeGate(tx, gate, {
+    await writeGate(gate, {
       sends: [...facts.sends, { id: sendId, atSteadyMs: nowSteadyMs, isOpen: true }],
     });
     const patch: RequestPatch = {
@@ -250,7 +240,7 @@ export const requestAdmission = (
       error_code: null,
       ...(isResend ? {} : { spent_at_ms: ledger.clock.wallMs() }),
     };
-    return { kind: "admitted", row: await writeAsDriver(tx, ledger, nowSteadyMs, row, patch) };
+    return { kind: "admitted", row: await writeAsDriver(gate, row, patch) };
   });
 
 /** What came of a send. */
@@ -266,11 +256,10 @@ export interface SendResult {
 
 /** Writes to the account what came of a send: its minute begins now. */
 async function recordAtGate(
-  tx: Tx,
-  ledger: Ledger,
+  open: OpenTransaction,
   { sendId, wasSent, cooldownMs = 0 }: SendResult,
-): Promise<number> {
-  const gate = await openGate(tx, ledger);
+): Promise<Gate> {
+  const gate = await openGate(open);
   const { nowSteadyMs } = gate;
   const sends = gate.sends.flatMap((stamp) => {
     if (stamp.id !== sendId) return [stamp];
@@ -278,8 +267,8 @@ async function recordAtGate(
   });
   const cooldownUntilMs =
     cooldownMs === 0 ? gate.cooldownUntilMs : Math.max(gate.cooldownUntilMs, nowSteadyMs + cooldownMs);
-  await writeGate(tx, gate, { sends, cooldownUntilMs });
-  return nowSteadyMs;
+  await writeGate(gate, { sends, cooldownUntilMs });
+  return gate;
 }
 
 /** The columns of an attempt with one open send less. */
@@ -315,8 +304,9 @@ export async function recordSendResult(
   result: SendResult,
   patch: RequestPatch,
 ): Promise<RequestRow> {
-  const written = await ledger.database.tx(async (tx) => {
-    const nowSteadyMs = await recordAtGate(tx, ledger, result);
+  const written = await runTransaction(ledger, async (open) => {
+    const gate = await recordAtGate(open, result);
+    const { tx, nowSteadyMs } = gate;
     await ledger.database.lockRow(tx, "agm_request", row.id);
     const current = await readRequest(tx, row.id);
     const isAccepted = patch.task_id != null;
@@ -328,8 +318,7 @@ export async function recordSendResult(
       ...(isAccepted ? { polled_steady_ms: nowSteadyMs, ...(await readFirstPayer(tx, row, patch)) } : {}),
       ...(result.mayHaveArrived ? {} : withoutSend(current ?? row)),
     };
-    if (current === undefined || isOwn)
-      return await writeAsDriver(tx, ledger, nowSteadyMs, current ?? row, change);
+    if (current === undefined || isOwn) return await writeAsDriver(gate, current ?? row, change);
     const { note: _, ...facts } = change;
     await patchRequest(tx, current, isAccepted ? { ...facts, error: null, error_code: null } : facts);
     return isAccepted ? ((await readRequest(tx, row.id)) ?? row) : null;
@@ -340,8 +329,8 @@ export async function recordSendResult(
 
 /** Takes an admission back whose submission was not sent. Does nothing if a newer send was admitted. */
 export const releaseAdmission = (ledger: Ledger, id: string, sendId: string): Promise<void> =>
-  ledger.database.tx(async (tx) => {
-    await recordAtGate(tx, ledger, { sendId, wasSent: false, mayHaveArrived: false });
+  runTransaction(ledger, async (open) => {
+    const { tx } = await recordAtGate(open, { sendId, wasSent: false, mayHaveArrived: false });
     const row = await readRequest(tx, id);
     if (row === undefined || row.send_id !== sendId || row.task_id !== null) return;
     await patchRequest(tx, row, { ...withoutSend(row), send_id: null });

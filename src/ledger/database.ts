@@ -184,9 +184,9 @@ export class Database {
     return created;
   }
 
-  /** Locks a row until the transaction ends. On SQLite, the transaction has locked all rows already. */
+  /** Locks a row until the transaction ends. */
   async lockRow(tx: Tx, table: "agm_narration" | "agm_request", id: string): Promise<void> {
-    if (this.#engine.dialect === "sqlite") return;
+    if (!this.#engine.locksRows) return;
     await tx.selectFrom(table).select("id").where("id", "=", id).forUpdate().execute();
   }
 
@@ -227,16 +227,14 @@ export class Database {
 
   async #findLockedGate(tx: Tx, id: string): Promise<LockedGate | undefined> {
     const { sql } = await this.#load();
-    const { clockSql } = this.#engine;
+    const { clockSql, locksRows } = this.#engine;
     const clock =
-      clockSql === null
-        ? sql<number>`${this.#getConnection().nowSteadyMs}`
-        : sql<number>`(${sql.raw(clockSql())})::float8`;
+      clockSql === null ? sql<number>`${this.#getConnection().nowSteadyMs}` : sql.raw<number>(clockSql());
     return await tx
       .selectFrom((from) => {
         const row = from.selectFrom("agm_gate").selectAll().where("id", "=", id);
         // Lock the row in a subquery, because the clock must be read after the lock was granted.
-        return (clockSql === null ? row : row.forUpdate()).as("gate");
+        return (locksRows ? row.forUpdate() : row).as("gate");
       })
       .selectAll()
       .select(clock.as("nowSteadyMs"))

@@ -1,4 +1,4 @@
-/** The interface between the ledger's database and its two engines, SQLite and PostgreSQL. */
+/** The interface between the ledger's database and its engines, SQLite and PostgreSQL. */
 import type { AudioError } from "../errors.ts";
 
 export type SqlValue = string | number | null;
@@ -43,7 +43,10 @@ export interface DatabaseFailure {
 }
 
 export interface Engine {
+  /** The language of its statements, which `kysely-driver.ts` builds. */
   readonly dialect: "sqlite" | "postgres";
+  /** Whether transactions lock rows one by one; false if a write transaction has locked all of them. */
+  readonly locksRows: boolean;
   /** Names the database for a person; never contains credentials. */
   readonly description: string;
   /** An SQL expression for the steady time in milliseconds; `null` if the process reads the clock itself. */

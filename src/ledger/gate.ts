@@ -1,9 +1,8 @@
 /** Reads and writes an account's row: its lock, the pauses of the service, and the sends and reads of the last minute. */
 import { z } from "zod";
 import { parseJson } from "../parse-json.ts";
-import type { Tx } from "./database.ts";
-import type { Ledger } from "./ledger.ts";
 import { buildLimitTiming } from "./limit-timing.ts";
+import type { OpenTransaction } from "./open-transaction.ts";
 
 const stampsSchema = z.array(
   z.object({
@@ -19,11 +18,12 @@ const stampsSchema = z.array(
 /** One send or read in the last minute. */
 export type GateStamp = Readonly<z.infer<typeof stampsSchema>[number]>;
 
-/** An account's row as it counts now. All times are on the steady clock. */
-export interface Gate {
+/**
+ * An account's row as it counts now, and the transaction that has locked it: `nowSteadyMs` is the time after the lock
+ * was granted. All times are on the steady clock.
+ */
+export interface Gate extends OpenTransaction {
   readonly id: string;
-  /** The time after the lock was granted. */
-  readonly nowSteadyMs: number;
   /** When the pause of submissions ends; 0 for none. */
   readonly cooldownUntilMs: number;
   readonly readCooldownUntilMs: number;
@@ -49,11 +49,13 @@ const hasFutureStamp = (text: string, nowMs: number): boolean =>
   parseJson(stampsSchema, text)?.some(({ atSteadyMs }) => atSteadyMs > nowMs) === true;
 
 /** Locks the row of this process's account until the transaction ends, and returns it. */
-export async function openGate(tx: Tx, { database, identity, timeScale }: Ledger): Promise<Gate> {
-  const row = await database.lockGate(tx, identity.apiKeyId);
+export async function openGate({ tx, ledger }: OpenTransaction): Promise<Gate> {
+  const row = await ledger.database.lockGate(tx, ledger.identity.apiKeyId);
   const { id, nowSteadyMs } = row;
-  const { windowMs, unansweredSlotMs } = buildLimitTiming(timeScale);
+  const { windowMs, unansweredSlotMs } = buildLimitTiming(ledger.timeScale);
   const gate: Gate = {
+    tx,
+    ledger,
     id,
     nowSteadyMs,
     cooldownUntilMs: parseCooldownEnd(row.cooldown_until_steady_ms, nowSteadyMs),
@@ -63,13 +65,13 @@ export async function openGate(tx: Tx, { database, identity, timeScale }: Ledger
   };
   // What was written before the steady clock restarted counts from now on, and not from each look anew.
   if (hasFutureStamp(row.sends, nowSteadyMs) || hasFutureStamp(row.reads, nowSteadyMs))
-    await writeGate(tx, gate, {});
+    await writeGate(gate, {});
   return gate;
 }
 
 /** Writes the row of an account with changes. What does not count any more is left out. */
-export function writeGate(tx: Tx, gate: Gate, changes: Partial<Gate>): Promise<unknown> {
-  const { id, cooldownUntilMs, readCooldownUntilMs, sends, reads } = { ...gate, ...changes };
+export function writeGate(gate: Gate, changes: Partial<Gate>): Promise<unknown> {
+  const { tx, id, cooldownUntilMs, readCooldownUntilMs, sends, reads } = { ...gate, ...changes };
   return tx
     .updateTable("agm_gate")
     .set({

@@ -6,10 +6,10 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import { parseJson } from "../parse-json.ts";
 import type { Tx } from "./database.ts";
-import type { Ledger } from "./ledger.ts";
+import type { OpenTransaction } from "./open-transaction.ts";
 import { findRequestsByLoose } from "./request-rows.ts";
 import type { NarrationRow, PartRow, RequestRow } from "./schema.ts";
-import { listPayers } from "./wishes.ts";
+import { isWanted } from "./wishes.ts";
 
 /** Quotation marks, apostrophes and primes, and characters that nobody sees. */
 const UNHEARD = /["'`´ʹʺʻʼˈ′″“”„‟«»‘’‚‛‹›「」『』\u00AD\u200B\u2060\uFEFF]/gu;
@@ -66,9 +66,9 @@ function decideStanding(
   nowMs: number,
 ): "open" | "recent" | "made" | null {
   const isRecent = Math.abs(nowMs - (row.finished_at_ms ?? row.updated_at_ms)) < DAY_MS;
-  const isWithService = row.task_id === null ? row.status === "unresolved" && isRecent : row.is_open === 1;
+  const isBeingMade = row.task_id === null ? row.status === "unresolved" && isRecent : row.is_open === 1;
   // An error later does not undo a send: the service may be working on it all the same.
-  if (isWithService || (row.status === "waiting" && isWanted && row.error_code === null)) return "open";
+  if (isBeingMade || (row.status === "waiting" && isWanted && row.error_code === null)) return "open";
   if (row.status !== "succeeded" && row.status !== "saved") return null;
   return isRecent ? "recent" : "made";
 }
@@ -105,17 +105,14 @@ export function decideKinship(
 
 /** Finds a request of this API key that a model most likely means when it types the text again. */
 export async function findKin(
-  tx: Tx,
-  ledger: Ledger,
-  nowSteadyMs: number,
+  open: OpenTransaction,
   fresh: RequestRow,
 ): Promise<{ readonly row: RequestRow; readonly kinship: Kinship } | undefined> {
   if (fresh.loose === null) return undefined;
-  for (const row of await findRequestsByLoose(tx, ledger, [fresh.loose], "own")) {
+  for (const row of await findRequestsByLoose(open.tx, open.ledger, [fresh.loose], "own")) {
     if (row.id === fresh.id) continue;
-    const isWanted =
-      row.status === "waiting" && (await listPayers(tx, ledger, nowSteadyMs, row.id)).length > 0;
-    const kinship = decideKinship(row, fresh, isWanted, ledger.clock.wallMs());
+    const isToCome = row.status === "waiting" && (await isWanted(open, row.id));
+    const kinship = decideKinship(row, fresh, isToCome, open.ledger.clock.wallMs());
     if (kinship !== null) return { row, kinship };
   }
   return undefined;
@@ -205,8 +202,7 @@ async function hasAgreed(tx: Tx, narrationId: string | null, pair: string): Prom
  * @param payer the narration that would pay; `null` for the callers of the request
  */
 export async function findUnagreed(
-  tx: Tx,
-  ledger: Ledger,
+  { tx, ledger }: OpenTransaction,
   row: RequestRow,
   payer: string | null,
 ): Promise<RequestRow | null> {

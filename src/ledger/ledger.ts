@@ -6,7 +6,6 @@ import type { Log } from "../log.ts";
 import type { ProcessId } from "../process-id.ts";
 import type { Database, Db } from "./database.ts";
 import type { ApiKeyId } from "./identity.ts";
-import type { WishRow } from "./schema.ts";
 
 export interface LedgerIdentity {
   readonly baseUrl: string;
@@ -61,11 +60,3 @@ export async function rememberApiKey(db: Db, { identity }: Ledger): Promise<void
     .onConflict((conflict) => conflict.doNothing())
     .execute();
 }
-
-/** Whether a wish counts: its process lives. */
-export const doesWishStand = (
-  { identity, database }: Ledger,
-  { process, lease_until_steady_ms }: Pick<WishRow, "process" | "lease_until_steady_ms">,
-  nowSteadyMs: number,
-): boolean =>
-  process === identity.processId || database.isHeld({ owner: process, lease_until_steady_ms }, nowSteadyMs);

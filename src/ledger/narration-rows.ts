@@ -6,6 +6,7 @@ import { parseJson } from "../parse-json.ts";
 import { type Bill, readBill } from "./bills.ts";
 import { type Db, splitRows, type Tx } from "./database.ts";
 import { isVisible, type Ledger, listVisibleApiKeys } from "./ledger.ts";
+import { isHeld, type OpenTransaction, runSnapshot } from "./open-transaction.ts";
 import {
   ATTEMPT_COLUMNS,
   type FileRow,
@@ -78,12 +79,11 @@ async function readFailures(db: Db, { id, run }: NarrationRow): Promise<Map<stri
 export type TasksByFingerprint = ReadonlyMap<string, readonly PartTask[]>;
 
 async function readTasks(
-  tx: Tx,
-  ledger: Ledger,
-  nowSteadyMs: number,
+  open: OpenTransaction,
   narration: NarrationRow,
   fingerprints: readonly string[],
 ): Promise<TasksByFingerprint> {
+  const { tx, ledger } = open;
   const keys = await listVisibleApiKeys(tx, ledger);
   const failures = await readFailures(tx, narration);
   const tasks = new Map<string, PartTask[]>();
@@ -98,7 +98,7 @@ async function readTasks(
     for (const row of rows.filter(isWhole)) {
       const task = {
         ...row,
-        isDriven: ledger.database.isHeld(row, nowSteadyMs),
+        isDriven: isHeld(open, row),
         failures: failures.get(row.id) ?? NO_FAILURES,
       };
       tasks.set(row.fingerprint, [...(tasks.get(row.fingerprint) ?? []), task]);
@@ -205,17 +205,18 @@ export const isLeftToOtherKeys = (
 
 /** Reads a narration with all its parts; `undefined` if its row is gone. */
 export const readNarration = (ledger: Ledger, id: string): Promise<NarrationSnapshot | undefined> =>
-  ledger.database.snapshot(async (tx, nowSteadyMs) => {
+  runSnapshot(ledger, async (open) => {
+    const { tx } = open;
     const narration = await selectNarration(tx, id);
     if (narration === undefined) return undefined;
     const parts = await selectParts(tx, id);
     return {
       narration,
       parts,
-      tasks: await readTasks(tx, ledger, nowSteadyMs, narration, listFingerprints(parts)),
+      tasks: await readTasks(open, narration, listFingerprints(parts)),
       bill: await readBill(tx, id),
       pace: await readPace(tx, narration),
-      ...describeWishes(ledger, narration, await listStandingWishes(tx, ledger, nowSteadyMs, id)),
+      ...describeWishes(ledger, narration, await listStandingWishes(open, id)),
       files: await selectFiles(tx, id),
     };
   });
@@ -238,17 +239,18 @@ export const readRound = (
   id: string,
   openFingerprints: readonly string[] | null,
 ): Promise<RoundRead | undefined> =>
-  ledger.database.snapshot(async (tx, nowSteadyMs) => {
+  runSnapshot(ledger, async (open) => {
+    const { tx } = open;
     const narration = await selectNarration(tx, id);
     if (narration === undefined) return undefined;
     const parts = openFingerprints === null ? await selectParts(tx, id) : null;
     const fingerprints = openFingerprints ?? listFingerprints(parts ?? []);
-    const wishes = await listStandingWishes(tx, ledger, nowSteadyMs, id);
+    const wishes = await listStandingWishes(open, id);
     return {
       narration,
       isMine: narration.owner === ledger.identity.processId && !isLeftToOtherKeys(ledger, narration, wishes),
       parts,
-      tasks: await readTasks(tx, ledger, nowSteadyMs, narration, fingerprints),
+      tasks: await readTasks(open, narration, fingerprints),
       ...describeWishes(ledger, narration, wishes),
     };
   });
@@ -279,7 +281,7 @@ export interface NarrationProgress
 }
 
 /** Counts the saved parts of narrations, which this process may see. */
-async function countParts(tx: Tx, ledger: Ledger, id: string) {
+async function countParts({ tx, ledger }: OpenTransaction, id: string) {
   const keys = await listVisibleApiKeys(tx, ledger);
   return await tx
     .selectFrom("agm_part")
@@ -300,11 +302,12 @@ async function countParts(tx: Tx, ledger: Ledger, id: string) {
 
 /** Reads how far a narration is, without its parts; `undefined` if its row is gone. */
 export const readProgress = (ledger: Ledger, id: string): Promise<NarrationProgress | undefined> =>
-  ledger.database.snapshot(async (tx, nowSteadyMs) => {
+  runSnapshot(ledger, async (open) => {
+    const { tx } = open;
     const narration = await selectNarration(tx, id);
     if (narration === undefined) return undefined;
-    const { total, saved } = await countParts(tx, ledger, id);
-    const wishes = await listStandingWishes(tx, ledger, nowSteadyMs, id);
+    const { total, saved } = await countParts(open, id);
+    const wishes = await listStandingWishes(open, id);
     return {
       narration,
       isWanted: describeWishes(ledger, narration, wishes).isWanted,
@@ -338,10 +341,10 @@ export const readStanding = (
   ledger: Ledger,
   id: string,
 ): Promise<Pick<NarrationSnapshot, "narration" | "isWanted"> | undefined> =>
-  ledger.database.snapshot(async (tx, nowSteadyMs) => {
-    const narration = await selectNarration(tx, id);
+  runSnapshot(ledger, async (open) => {
+    const narration = await selectNarration(open.tx, id);
     if (narration === undefined) return undefined;
-    const wishes = await listStandingWishes(tx, ledger, nowSteadyMs, id);
+    const wishes = await listStandingWishes(open, id);
     return { narration, isWanted: describeWishes(ledger, narration, wishes).isWanted };
   });
 
@@ -350,8 +353,7 @@ export const readTasksOf = (
   ledger: Ledger,
   narration: NarrationRow,
   fingerprints: readonly string[],
-): Promise<TasksByFingerprint> =>
-  ledger.database.snapshot((tx, nowSteadyMs) => readTasks(tx, ledger, nowSteadyMs, narration, fingerprints));
+): Promise<TasksByFingerprint> => runSnapshot(ledger, (open) => readTasks(open, narration, fingerprints));
 
 /** Lists the files of one chapter of a narration, the newest first. */
 export const listChapterFiles = (ledger: Ledger, owner: string, chapter: number | null): Promise<FileRow[]> =>

@@ -5,6 +5,7 @@ import { splitRows, type Tx } from "./database.ts";
 import { addAgreed } from "./kinship.ts";
 import { type Ledger, rememberApiKey } from "./ledger.ts";
 import { isLeftToOtherKeys, type StoredProblem, selectNarration, selectParts } from "./narration-rows.ts";
+import { isHeld, type OpenTransaction, runTransaction } from "./open-transaction.ts";
 import { insertFile } from "./request-rows.ts";
 import type { FileRow, NarrationRow, PartRow, RequestRow, WishRow } from "./schema.ts";
 import { addWish, listStandingWishes } from "./wishes.ts";
@@ -92,7 +93,8 @@ export interface NarrationWant {
 export function wantNarration(ledger: Ledger, id: string, want: NarrationWant): Promise<string | null> {
   // Chosen here, because the transaction may run again after its first commit took effect.
   const wishId = want.handleId ?? randomUUID();
-  return ledger.database.tx(async (tx, nowSteadyMs) => {
+  return runTransaction(ledger, async (open) => {
+    const { tx } = open;
     await ledger.database.lockRow(tx, "agm_narration", id);
     const before = await selectNarration(tx, id);
     if (before === undefined || !want.from.includes(before.status)) return null;
@@ -112,7 +114,7 @@ export function wantNarration(ledger: Ledger, id: string, want: NarrationWant): 
       .where("id", "=", id)
       .execute();
     if (starts) await tx.updateTable("agm_part").set({ problem: null }).where("narration", "=", id).execute();
-    if (want.maxCredits !== null) await forgetErrors(tx, ledger, nowSteadyMs, id);
+    if (want.maxCredits !== null) await forgetErrors(open, id);
     await writeChoices(tx, id, want.choices);
     // The newest call of a process stands for those that have returned, so that its cancellation ends what they wanted.
     await tx
@@ -122,7 +124,7 @@ export function wantNarration(ledger: Ledger, id: string, want: NarrationWant): 
       .where("kind", "=", "self")
       .execute();
     const replaces = want.mayReplace ? (want.fileName ?? before.file_name ?? "") : null;
-    return await addWish(tx, ledger, nowSteadyMs, { id: wishId, target: id, kind: want.wishKind, replaces });
+    return await addWish(open, { id: wishId, target: id, kind: want.wishKind, replaces });
   });
 }
 
@@ -159,7 +161,8 @@ const buildStart = ({ run }: NarrationRow): Partial<NarrationRow> => ({
 });
 
 /** Forgets why nobody works on the requests of parts, unless somebody does. */
-async function forgetErrors(tx: Tx, ledger: Ledger, nowSteadyMs: number, id: string): Promise<void> {
+async function forgetErrors(open: OpenTransaction, id: string): Promise<void> {
+  const { tx, ledger } = open;
   const rows = await tx
     .selectFrom("agm_part")
     .innerJoin("agm_request", "agm_request.fingerprint", "agm_part.fingerprint")
@@ -168,7 +171,7 @@ async function forgetErrors(tx: Tx, ledger: Ledger, nowSteadyMs: number, id: str
     .where("agm_request.api_key_id", "=", ledger.identity.apiKeyId)
     .where("agm_request.error_code", "is not", null)
     .execute();
-  const free = rows.filter((row) => !ledger.database.isHeld(row, nowSteadyMs)).map((row) => row.id);
+  const free = rows.filter((row) => !isHeld(open, row)).map((row) => row.id);
   for (const some of splitRows(free))
     await tx
       .updateTable("agm_request")
@@ -214,7 +217,8 @@ export function cancelWish(
   which: { readonly wish: string } | { readonly narration: string },
 ): Promise<string | null> {
   let done: string | null = null;
-  return ledger.database.tx(async (tx, nowSteadyMs) => {
+  return runTransaction(ledger, async (open) => {
+    const { tx } = open;
     const own = tx.selectFrom("agm_wish").select(["id", "target"]);
     const [wish] =
       "wish" in which
@@ -229,7 +233,7 @@ export function cancelWish(
     const narrationId = wish.target;
     await ledger.database.lockRow(tx, "agm_narration", narrationId);
     await tx.deleteFrom("agm_wish").where("id", "=", wish.id).execute();
-    const others = await listStandingWishes(tx, ledger, nowSteadyMs, narrationId);
+    const others = await listStandingWishes(open, narrationId);
     if (others.length === 0) await stop(tx, narrationId, CANCELLED);
     done = narrationId;
     return done;
@@ -261,13 +265,14 @@ export const stopNarration = (ledger: Ledger, id: string): Promise<unknown> =>
  * @returns whether this process has it now
  */
 export const takeNarration = (ledger: Ledger, id: string): Promise<boolean> =>
-  ledger.database.tx(async (tx, nowSteadyMs) => {
+  runTransaction(ledger, async (open) => {
+    const { tx, nowSteadyMs } = open;
     await ledger.database.lockRow(tx, "agm_narration", id);
     const lease = await selectNarration(tx, id);
     const { processId } = ledger.identity;
     if (lease === undefined) return false;
-    if (lease.owner !== processId && ledger.database.isHeld(lease, nowSteadyMs)) return false;
-    const wishes = await listStandingWishes(tx, ledger, nowSteadyMs, id);
+    if (lease.owner !== processId && isHeld(open, lease)) return false;
+    const wishes = await listStandingWishes(open, id);
     const mayDrive = !isLeftToOtherKeys(ledger, lease, wishes);
     await tx
       .updateTable("agm_narration")

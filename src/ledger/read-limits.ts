@@ -3,6 +3,7 @@ import { READS_PER_WINDOW } from "../contract/service-limits.ts";
 import { type GateStamp, openGate, writeGate } from "./gate.ts";
 import type { Ledger } from "./ledger.ts";
 import { buildLimitTiming, computePollSpacingMs, MAX_POLLS } from "./limit-timing.ts";
+import { runSnapshot, runTransaction } from "./open-transaction.ts";
 
 /** Why a read has to wait. `pace`: polls leave room for other reads. */
 export interface ReadHold {
@@ -36,27 +37,27 @@ export function decideReadHold(
  * @returns `null` if it may leave
  */
 export const requestRead = (ledger: Ledger, isPoll: boolean): Promise<ReadHold | null> =>
-  ledger.database.tx(async (tx) => {
-    const gate = await openGate(tx, ledger);
+  runTransaction(ledger, async (open) => {
+    const gate = await openGate(open);
     const { nowSteadyMs, reads } = gate;
     const { windowMs } = buildLimitTiming(ledger.timeScale);
     const hold = decideReadHold(reads, gate.readCooldownUntilMs, isPoll, windowMs, nowSteadyMs);
     const read = { atSteadyMs: nowSteadyMs, ...(isPoll ? { isPoll } : {}) };
-    if (hold === null) await writeGate(tx, gate, { reads: [...reads, read] });
+    if (hold === null) await writeGate(gate, { reads: [...reads, read] });
     return hold;
   });
 
 /** Pauses the reads of every process of this account, because the service asked for it. */
 export const startReadCooldown = (ledger: Ledger, pauseMs: number): Promise<void> =>
-  ledger.database.tx(async (tx) => {
-    const gate = await openGate(tx, ledger);
+  runTransaction(ledger, async (open) => {
+    const gate = await openGate(open);
     const readCooldownUntilMs = Math.max(gate.readCooldownUntilMs, gate.nowSteadyMs + pauseMs);
-    await writeGate(tx, gate, { readCooldownUntilMs });
+    await writeGate(gate, { readCooldownUntilMs });
   });
 
 /** How long ago a request was last polled, by whichever process; infinite if never. */
 export const readSincePollMs = (ledger: Ledger, id: string): Promise<number> =>
-  ledger.database.snapshot(async (tx, nowSteadyMs) => {
+  runSnapshot(ledger, async ({ tx, nowSteadyMs }) => {
     const row = await tx
       .selectFrom("agm_task")
       .select("polled_steady_ms")

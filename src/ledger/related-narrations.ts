@@ -1,11 +1,12 @@
 /** Finds narrations and requests whose texts are nearly those of a narration. */
 import { sql } from "kysely";
-import { splitRows, type Tx } from "./database.ts";
+import { splitRows } from "./database.ts";
 import { isVisible, type Ledger } from "./ledger.ts";
 import { selectNarrations } from "./narration-rows.ts";
+import { type OpenTransaction, runSnapshot } from "./open-transaction.ts";
 import { findRequestsByLoose } from "./request-rows.ts";
 import { type NarrationRow, type PartRow, parseNarrations, type RequestRow } from "./schema.ts";
-import { listPayers, listStandingWishes } from "./wishes.ts";
+import { isWanted, listStandingWishes } from "./wishes.ts";
 
 /**
  * Finds the begun narration of which a text most likely is a newer version: of those that share the most parts, the
@@ -43,12 +44,11 @@ export async function findPredecessor(
 
 /** Lists the running narrations that somebody wants. */
 export const listWantedNarrations = (ledger: Ledger): Promise<NarrationRow[]> =>
-  ledger.database.snapshot(async (tx, nowSteadyMs) => {
-    const running = await selectNarrations(tx, ledger).where("status", "=", "running").execute();
+  runSnapshot(ledger, async (open) => {
+    const running = await selectNarrations(open.tx, ledger).where("status", "=", "running").execute();
     const wanted: NarrationRow[] = [];
     for (const narration of parseNarrations(running))
-      if ((await listStandingWishes(tx, ledger, nowSteadyMs, narration.id)).length > 0)
-        wanted.push(narration);
+      if ((await listStandingWishes(open, narration.id)).length > 0) wanted.push(narration);
     return wanted;
   });
 
@@ -57,18 +57,16 @@ type PartToCome = Pick<PartRow, "narration" | "position" | "loose" | "fingerprin
 
 /** Finds the parts of wanted narrations that have not begun and differ at most in typing or pronunciations. */
 export async function findPartsToCome(
-  tx: Tx,
-  ledger: Ledger,
-  nowSteadyMs: number,
+  open: OpenTransaction,
   loose: readonly string[],
 ): Promise<PartToCome[]> {
-  const parts = await tx
+  const parts = await open.tx
     .selectFrom("agm_part")
     .innerJoin("agm_narration", "agm_narration.id", "agm_part.narration")
     .select(["agm_part.narration", "agm_part.position", "agm_part.loose", "agm_part.fingerprint"])
     .where("agm_part.loose", "in", loose)
     .where("agm_narration.status", "=", "running")
-    .where(isVisible(ledger, "agm_narration.api_key_id"))
+    .where(isVisible(open.ledger, "agm_narration.api_key_id"))
     .where(({ not, exists, selectFrom }) =>
       not(
         exists(
@@ -81,7 +79,7 @@ export async function findPartsToCome(
     .execute();
   const wanted = new Set<string>();
   for (const id of new Set(parts.map(({ narration }) => narration)))
-    if ((await listStandingWishes(tx, ledger, nowSteadyMs, id)).length > 0) wanted.add(id);
+    if ((await listStandingWishes(open, id)).length > 0) wanted.add(id);
   return parts.filter(({ narration }) => wanted.has(narration));
 }
 
@@ -93,16 +91,13 @@ export interface NearlyEqual {
 
 /** Finds the requests that are nearly equal to parts, and the parts to come. */
 export const findNearlyEqual = (ledger: Ledger, parts: readonly PartRow[]): Promise<NearlyEqual> =>
-  ledger.database.snapshot(async (tx, nowSteadyMs) => {
+  runSnapshot(ledger, async (open) => {
     const requests: Array<NearlyEqual["requests"][number]> = [];
     const partsToCome: PartToCome[] = [];
     for (const loose of splitRows([...new Set(parts.map((part) => part.loose))])) {
-      for (const row of await findRequestsByLoose(tx, ledger, loose, "visible")) {
-        const isWaiting = row.status === "waiting";
-        const isWanted = isWaiting && (await listPayers(tx, ledger, nowSteadyMs, row.id)).length > 0;
-        requests.push({ row, isWanted });
-      }
-      partsToCome.push(...(await findPartsToCome(tx, ledger, nowSteadyMs, loose)));
+      for (const row of await findRequestsByLoose(open.tx, ledger, loose, "visible"))
+        requests.push({ row, isWanted: row.status === "waiting" && (await isWanted(open, row.id)) });
+      partsToCome.push(...(await findPartsToCome(open, loose)));
     }
     return { requests, partsToCome };
   });

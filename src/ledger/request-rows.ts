@@ -2,6 +2,7 @@
 import { type ExpressionBuilder, type ExpressionWrapper, type Insertable, type SqlBool, sql } from "kysely";
 import { type Db, splitRows, type Tx } from "./database.ts";
 import { isVisible, LeaseLostError, type Ledger, listVisibleApiKeys, rememberApiKey } from "./ledger.ts";
+import { isHeld, type OpenTransaction, runTransaction } from "./open-transaction.ts";
 import {
   ATTEMPT_COLUMNS,
   type AttemptStatus,
@@ -10,13 +11,11 @@ import {
   REQUEST_COLUMNS,
   type RequestRow,
   type Tables,
+  type VIEW_COLUMNS,
 } from "./schema.ts";
 
-/**
- * Columns to change of a request and of its current attempt. A new number of `attempt` makes a new row of it. The id and
- * what the views compute are never changed.
- */
-export type RequestPatch = Partial<RequestRow>;
+/** Columns to change of a request and of its current attempt. A new number of `attempt` makes a new row of it. */
+export type RequestPatch = Partial<Omit<RequestRow, "id" | (typeof VIEW_COLUMNS)[number]>>;
 
 /** The columns of an attempt of which nothing was sent. */
 export const UNSENT_ATTEMPT = {
@@ -60,7 +59,7 @@ export const FRESH_REQUEST = {
   ...UNDRIVEN_REQUEST,
   attempt: 1,
   ...{ n: 1, spent: 0, is_open: 0, is_current: 1 },
-} as const satisfies RequestPatch;
+} as const satisfies Partial<RequestRow>;
 
 /** Returns the change that begins the next attempt of a request whose task has failed. */
 export const buildNextAttempt = ({ attempt }: Pick<RequestRow, "attempt">): RequestPatch => ({
@@ -71,11 +70,11 @@ export const buildNextAttempt = ({ attempt }: Pick<RequestRow, "attempt">): Requ
   note: null,
 });
 
-function pickColumns<Row extends object, Column extends keyof Row>(
-  row: Row,
+function pickColumns<Column extends keyof RequestRow>(
+  row: Partial<RequestRow>,
   columns: readonly Column[],
-): Partial<Pick<Row, Column>> {
-  const picked: Partial<Pick<Row, Column>> = {};
+): Partial<Pick<RequestRow, Column>> {
+  const picked: Partial<Pick<RequestRow, Column>> = {};
   for (const column of columns) if (column in row) picked[column] = row[column];
   return picked;
 }
@@ -274,7 +273,8 @@ export const findFilesAt = (ledger: Ledger, path: string): Promise<FileRow[]> =>
  * Moves the rows of a damaged request to a document, so that it can be made again under its key. Does nothing if the
  * request is whole or missing.
  */
-export async function setAsideDamaged(tx: Tx, { log, clock }: Ledger, id: string): Promise<void> {
+export async function setAsideDamaged({ tx, ledger }: OpenTransaction, id: string): Promise<void> {
+  const { log, clock } = ledger;
   const request = await tx.selectFrom("agm_request").selectAll().where("id", "=", id).executeTakeFirst();
   const attempts = await tx.selectFrom("agm_attempt").selectAll().where("request", "=", id).execute();
   if (request === undefined && attempts.length === 0) return;
@@ -290,7 +290,7 @@ export async function setAsideDamaged(tx: Tx, { log, clock }: Ledger, id: string
 }
 
 /** Stores a request with its first attempt, unless it exists. */
-export async function insertRequest(tx: Tx, ledger: Ledger, request: RequestRow): Promise<void> {
+export async function insertRequest({ tx, ledger }: OpenTransaction, request: RequestRow): Promise<void> {
   await rememberApiKey(tx, ledger);
   // The casts are sound, because `request` has every column.
   const row = pickColumns(request, REQUEST_COLUMNS) as Tables["agm_request"];
@@ -367,12 +367,11 @@ function omitKnown(patch: RequestPatch, row: RequestRow): RequestPatch {
  * @throws LeaseLostError if another process drives it now, or a newer attempt exists
  */
 export async function writeAsDriver(
-  tx: Tx,
-  ledger: Ledger,
-  nowSteadyMs: number,
+  open: OpenTransaction,
   row: RequestRow,
   patch: RequestPatch,
 ): Promise<RequestRow> {
+  const { tx, ledger, nowSteadyMs } = open;
   const { processId } = ledger.identity;
   const lease = "owner" in patch ? {} : { lease_until_steady_ms: nowSteadyMs + ledger.database.leaseMs };
   const change = { ...omitKnown(patch, row), ...lease, updated_at_ms: ledger.clock.wallMs() };
@@ -387,13 +386,13 @@ export async function writeAsDriver(
     .where("request", "=", row.id)
     .where("n", "=", restored.attempt)
     .execute();
-  await insertRequest(tx, ledger, restored);
+  await insertRequest(open, restored);
   return (await readRequest(tx, row.id)) ?? row;
 }
 
 /** Writes what the driver of a request knows. See {@link writeAsDriver}. */
 export const saveAsDriver = (ledger: Ledger, row: RequestRow, patch: RequestPatch): Promise<RequestRow> =>
-  ledger.database.tx((tx, nowSteadyMs) => writeAsDriver(tx, ledger, nowSteadyMs, row, patch));
+  runTransaction(ledger, (open) => writeAsDriver(open, row, patch));
 
 export interface Acquired {
   /** The row as it is now. */
@@ -410,14 +409,14 @@ export const acquireRequest = (
   id: string,
   change: Pick<RequestPatch, "error" | "error_code"> = {},
 ): Promise<Acquired> =>
-  ledger.database.tx(async (tx, nowSteadyMs) => {
+  runTransaction(ledger, async (open) => {
+    const { tx, nowSteadyMs } = open;
     await ledger.database.lockRow(tx, "agm_request", id);
     const row = await readRequest(tx, id);
     const { processId } = ledger.identity;
     const earlierError = row?.error_code ?? null;
     if (row === undefined) return { row, isMine: false, earlierError };
-    if (row.owner !== processId && ledger.database.isHeld(row, nowSteadyMs))
-      return { row, isMine: false, earlierError };
+    if (row.owner !== processId && isHeld(open, row)) return { row, isMine: false, earlierError };
     const lease_until_steady_ms = nowSteadyMs + ledger.database.leaseMs;
     await patchRequest(tx, row, { ...change, owner: processId, lease_until_steady_ms });
     return { row: await readRequest(tx, id), isMine: true, earlierError };

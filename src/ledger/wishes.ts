@@ -1,8 +1,9 @@
 /** Says who wants a request or a narration. Admission reads these rows; nothing else decides what is wanted. */
 import { randomUUID } from "node:crypto";
 import { AudioError } from "../errors.ts";
-import type { Db, Tx } from "./database.ts";
-import { doesWishStand, type Ledger } from "./ledger.ts";
+import type { Tx } from "./database.ts";
+import type { Ledger } from "./ledger.ts";
+import { isHeld, type OpenTransaction, runSnapshot } from "./open-transaction.ts";
 import { readRequest } from "./request-rows.ts";
 import type { WishRow } from "./schema.ts";
 
@@ -17,9 +18,7 @@ export interface NewWish {
 
 /** Stores a wish of this process, or takes over the one with this id. Returns its id. */
 export async function addWish(
-  tx: Tx,
-  ledger: Ledger,
-  nowSteadyMs: number,
+  { tx, ledger, nowSteadyMs }: OpenTransaction,
   { id = randomUUID(), target, kind, replaces = null }: NewWish,
 ): Promise<string> {
   if (kind === "handle" && !(await noteTarget(tx, id, target))) return id;
@@ -60,31 +59,28 @@ async function noteTarget(tx: Tx, handleId: string, target: string): Promise<boo
   throw new AudioError("timeout", "The MCP task has ended.");
 }
 
+/** Whether a wish counts: its process lives. */
+export const doesWishStand = (
+  open: OpenTransaction,
+  { process, lease_until_steady_ms }: Pick<WishRow, "process" | "lease_until_steady_ms">,
+): boolean =>
+  process === open.ledger.identity.processId || isHeld(open, { owner: process, lease_until_steady_ms });
+
 /** Lists the wishes for a target that stand: those of living processes. */
-export async function listStandingWishes(
-  tx: Db,
-  ledger: Ledger,
-  nowSteadyMs: number,
-  target: string,
-): Promise<WishRow[]> {
-  const wishes = await tx.selectFrom("agm_wish").selectAll().where("target", "=", target).execute();
-  return wishes.filter((wish) => doesWishStand(ledger, wish, nowSteadyMs));
+export async function listStandingWishes(open: OpenTransaction, target: string): Promise<WishRow[]> {
+  const wishes = await open.tx.selectFrom("agm_wish").selectAll().where("target", "=", target).execute();
+  return wishes.filter((wish) => doesWishStand(open, wish));
 }
 
 /**
  * Lists who would pay for a request, the eldest wish first: `null` for callers of the request itself, which come before
  * narrations; the ids of running narrations that have it as a part; empty if nobody wants it.
  */
-export async function listPayers(
-  tx: Db,
-  ledger: Ledger,
-  nowSteadyMs: number,
-  requestId: string,
-): Promise<Array<string | null>> {
-  const wishes = await tx
+export async function listPayers(open: OpenTransaction, requestId: string): Promise<Array<string | null>> {
+  const wishes = await open.tx
     .selectFrom("agm_wish")
     .selectAll()
-    .where("api_key_id", "=", ledger.identity.apiKeyId)
+    .where("api_key_id", "=", open.ledger.identity.apiKeyId)
     .where((eb) =>
       eb.or([
         eb("target", "=", requestId),
@@ -102,16 +98,18 @@ export async function listPayers(
     .orderBy("wished_at_ms")
     .orderBy("id")
     .execute();
-  const standing = wishes.filter((wish) => doesWishStand(ledger, wish, nowSteadyMs));
+  const standing = wishes.filter((wish) => doesWishStand(open, wish));
   if (standing.some((wish) => wish.target === requestId)) return [null];
   return [...new Set(standing.map((wish) => wish.target))];
 }
 
 /** Whether anybody wants a request now. */
+export const isWanted = async (open: OpenTransaction, requestId: string): Promise<boolean> =>
+  (await listPayers(open, requestId)).length > 0;
+
+/** Does the same in a transaction of its own. */
 export const isRequestWanted = (ledger: Ledger, requestId: string): Promise<boolean> =>
-  ledger.database.snapshot(
-    async (tx, nowSteadyMs) => (await listPayers(tx, ledger, nowSteadyMs, requestId)).length > 0,
-  );
+  runSnapshot(ledger, (open) => isWanted(open, requestId));
 
 /**
  * Ends the wish of a call. `self`: the call has said that the work goes on by itself. `withdrawn`: it wants nothing any
@@ -174,13 +172,12 @@ export const withdrawWish = (ledger: Ledger, id: string): Promise<boolean> =>
     const target = handle?.target ?? null;
     if (target !== null) await ledger.database.lockRow(tx, "agm_request", target);
     const row = target === null ? undefined : await readRequest(tx, target);
-    const isWithService =
-      row !== undefined && row.status !== "failed" && (row.task_id !== null || row.maybe > 0);
+    const mayBeMade = row !== undefined && row.status !== "failed" && (row.task_id !== null || row.maybe > 0);
     // Without a wish, nothing is sent for it again, but what the service has is completed and saved.
     await tx.deleteFrom("agm_wish").where("id", "=", id).execute();
-    if (isWithService) {
+    if (mayBeMade) {
       const open = tx.updateTable("agm_handle").where("id", "=", id).where("status", "=", "working");
       await open.set({ status: "cancelling" }).execute();
     }
-    return !isWithService;
+    return !mayBeMade;
   });

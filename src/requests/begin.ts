@@ -4,7 +4,6 @@ import type { AudioInput } from "../contract/audio-input.ts";
 import type { Deadline } from "../deadline.ts";
 import { AudioError, type Wording } from "../errors.ts";
 import { assertFileName } from "../files/file-name.ts";
-import type { Tx } from "../ledger/database.ts";
 import {
   deriveExternalTaskFingerprint,
   deriveRequestFingerprint,
@@ -12,6 +11,7 @@ import {
 } from "../ledger/identity.ts";
 import { deriveLooseFingerprint, findKin, type Kinship } from "../ledger/kinship.ts";
 import type { Ledger } from "../ledger/ledger.ts";
+import { isHeld, type OpenTransaction, runTransaction } from "../ledger/open-transaction.ts";
 import { findPartsToCome } from "../ledger/related-narrations.ts";
 import {
   buildNextAttempt,
@@ -24,7 +24,7 @@ import {
   UNDRIVEN_REQUEST,
 } from "../ledger/request-rows.ts";
 import type { RequestRow } from "../ledger/schema.ts";
-import { addWish, listPayers, listStandingWishes, type NewWish } from "../ledger/wishes.ts";
+import { addWish, isWanted, listStandingWishes, type NewWish } from "../ledger/wishes.ts";
 import { describeRespelledWords, describeUnusedWords, type Pronunciation } from "../pronunciation.ts";
 import { describeLanguageMismatch } from "../text-language.ts";
 import { describeReadHold } from "./activity.ts";
@@ -163,7 +163,8 @@ export interface BeginOptions {
 /** Begins a request in one transaction: the guard, the row, the wish, and the next attempt of what has failed. */
 export function beginRequest(ledger: Ledger, draft: RequestRow, options: BeginOptions): Promise<Begun> {
   const { wish, name, openedAtMs, mayBeginAttempt } = options;
-  return ledger.database.tx(async (tx, nowSteadyMs): Promise<Begun> => {
+  return runTransaction(ledger, async (open): Promise<Begun> => {
+    const { tx, nowSteadyMs } = open;
     // The concurrency slot of a task that was made elsewhere is counted from now.
     const fresh = draft.task_id === null ? draft : { ...draft, sent_steady_ms: nowSteadyMs };
     // The account's row makes calls begin in turn, so that two that type a text differently see each other.
@@ -176,19 +177,19 @@ export function beginRequest(ledger: Ledger, draft: RequestRow, options: BeginOp
       known.status === "waiting" ||
       (known.status === "failed" && mayBeginAttempt && !isOwnFailure);
     const isGuarded = mayPay && wish !== null && fresh.task_id === null;
-    const kin = isGuarded ? await findKin(tx, ledger, nowSteadyMs, fresh) : undefined;
-    if (isGuarded && kin === undefined && !(await isUnderWay(tx, ledger, nowSteadyMs, known)))
-      await assertNoPartToCome(tx, ledger, nowSteadyMs, fresh);
+    const kin = isGuarded ? await findKin(open, fresh) : undefined;
+    if (isGuarded && kin === undefined && !(await isUnderWay(open, known)))
+      await assertNoPartToCome(open, fresh);
     if (known === undefined && kin === undefined) {
-      await setAsideDamaged(tx, ledger, fresh.id);
-      await insertRequest(tx, ledger, fresh);
+      await setAsideDamaged(open, fresh.id);
+      await insertRequest(open, fresh);
     }
     const row = kin?.row ?? known ?? (await readRequest(tx, fresh.id));
     if (row === undefined) throw new AudioError("store_unavailable", "The row of this request has vanished.");
-    const wasDriven = ledger.database.isHeld(row, nowSteadyMs);
-    const others = await listStandingWishes(tx, ledger, nowSteadyMs, row.id);
+    const wasDriven = isHeld(open, row);
+    const others = await listStandingWishes(open, row.id);
     const wasWanted = others.some(({ id }) => id !== wish?.id);
-    const wishId = wish === null ? null : await addWish(tx, ledger, nowSteadyMs, { ...wish, target: row.id });
+    const wishId = wish === null ? null : await addWish(open, { ...wish, target: row.id });
     const patch: RequestPatch = {};
     if (fresh.is_listed === 1 && row.is_listed === 0) patch.is_listed = 1;
     const isAccepted = row.task_id !== null && row.status !== "failed";
@@ -221,15 +222,8 @@ export function beginRequest(ledger: Ledger, draft: RequestRow, options: BeginOp
 }
 
 /** Whether somebody works on a request or wants it, so that what it repeats was looked for before. */
-const isUnderWay = async (
-  tx: Tx,
-  ledger: Ledger,
-  nowSteadyMs: number,
-  row: RequestRow | undefined,
-): Promise<boolean> =>
-  row !== undefined &&
-  (ledger.database.isHeld(row, nowSteadyMs) ||
-    (await listPayers(tx, ledger, nowSteadyMs, row.id)).length > 0);
+const isUnderWay = async (open: OpenTransaction, row: RequestRow | undefined): Promise<boolean> =>
+  row !== undefined && (isHeld(open, row) || (await isWanted(open, row.id)));
 
 const adoptedColumns = (fresh: RequestRow): RequestPatch => {
   const { id: _id, is_listed: _listed, owner: _owner, lease_until_steady_ms: _lease, ...columns } = fresh;
@@ -242,13 +236,8 @@ const adoptedColumns = (fresh: RequestRow): RequestPatch => {
  *
  * @throws AudioError `invalid_request`
  */
-async function assertNoPartToCome(
-  tx: Tx,
-  ledger: Ledger,
-  nowSteadyMs: number,
-  fresh: RequestRow,
-): Promise<void> {
-  const parts = await findPartsToCome(tx, ledger, nowSteadyMs, [fresh.loose ?? ""]);
+async function assertNoPartToCome(open: OpenTransaction, fresh: RequestRow): Promise<void> {
+  const parts = await findPartsToCome(open, [fresh.loose ?? ""]);
   const part = parts.find(({ fingerprint }) => fingerprint !== fresh.fingerprint);
   if (part === undefined) return;
   const { narration: id, position } = part;

@@ -5,12 +5,14 @@
  */
 import { AudioError, internalError } from "../errors.ts";
 import { isAway, LeaseLostError } from "../ledger/ledger.ts";
+import { runTransaction } from "../ledger/open-transaction.ts";
 import {
   acquireRequest,
   listResumable,
   readRequest,
   releaseRequest,
   renewLeases,
+  saveAsDriver,
   writeAsDriver,
 } from "../ledger/request-rows.ts";
 import type { RequestRow } from "../ledger/schema.ts";
@@ -23,7 +25,7 @@ import { saveAudioOf } from "./save-step.ts";
 import { getIds } from "./stored-input.ts";
 import { SubmissionLine } from "./submission-line.ts";
 import { assertOwnTask, forgetWrongId, submit } from "./submit-step.ts";
-import { watch } from "./watch-step.ts";
+import { watchTask } from "./watch-step.ts";
 
 export interface EnsureOptions {
   /** Whether to clear the error of an earlier start and to try again. */
@@ -49,7 +51,7 @@ interface RunningJob {
 }
 
 export class RequestDriver {
-  readonly #deps: StepDeps;
+  readonly #deps: RequestDeps;
   readonly #jobs = new Map<string, RunningJob>();
   readonly #line: SubmissionLine;
   readonly #changes: Changes;
@@ -69,19 +71,7 @@ export class RequestDriver {
       for (const requestId of this.#jobs.keys()) this.#changes.announce(requestId);
     };
     this.#line = new SubmissionLine(deps.clock, () => this.scheduleResume(), onHold, deps.log);
-    this.#deps = {
-      ...deps,
-      line: this.#line,
-      announce: (row) => this.#announce(row.id),
-      resumeOthers: () => this.scheduleResume(),
-      endWishes: () => this.endWishes(),
-      persist: (job, write) => this.#persist(job, write),
-      persistRow: async (job, write) => {
-        const row = await this.#persist(job, write);
-        this.#announce(row.id);
-        return row;
-      },
-    };
+    this.#deps = deps;
   }
 
   isDriving(requestId: string): boolean {
@@ -118,7 +108,7 @@ export class RequestDriver {
       askedAgain: new AbortController(),
     };
     const release = this.keepLeases();
-    const done = this.#drive(job, retriesErrors)
+    const done = this.#drive(this.#buildStepDeps(job), retriesErrors)
       .catch((cause: unknown) => this.#deps.log.warn(`request ${requestId} could not be driven`, cause))
       .finally(() => {
         this.#jobs.delete(requestId);
@@ -283,52 +273,69 @@ export class RequestDriver {
     }
   }
 
-  async #drive(job: Job, retriesErrors: boolean): Promise<void> {
-    const { ledger } = this.#deps;
+  #buildStepDeps(job: Job): StepDeps {
+    const persistRow: StepDeps["persistRow"] = async (write) => {
+      const row = await this.#persist(job, write);
+      this.#announce(row.id);
+      return row;
+    };
+    return {
+      ...this.#deps,
+      job,
+      line: this.#line,
+      announce: (row) => this.#announce(row.id),
+      resumeOthers: () => this.scheduleResume(),
+      endWishes: () => this.endWishes(),
+      persist: (write) => this.#persist(job, write),
+      persistRow,
+      save: (row, patch) => persistRow(() => saveAsDriver(this.#deps.ledger, row, patch)),
+    };
+  }
+
+  async #drive(deps: StepDeps, retriesErrors: boolean): Promise<void> {
+    const { job, ledger } = deps;
     const cleared = retriesErrors ? { error: null, error_code: null } : {};
     const {
       row: acquired,
       isMine,
       earlierError,
-    } = await this.#persist(job, () => acquireRequest(ledger, job.requestId, cleared));
+    } = await deps.persist(() => acquireRequest(ledger, job.requestId, cleared));
     if (!isMine || acquired === undefined) return;
     job.wasGone = earlierError === "not_found";
     try {
       job.hadFailedAttempt = acquired.attempt > 1 || acquired.status === "failed";
       let row: RequestRow | null = acquired.error_code === null ? acquired : null;
-      while (row !== null) row = await this.#step(job, row);
+      while (row !== null) row = await this.#step(deps, row);
     } finally {
-      await releaseRequest(ledger, job.requestId).catch((cause: unknown) =>
-        this.#deps.log.debug(String(cause)),
-      );
+      await releaseRequest(ledger, job.requestId).catch((cause: unknown) => deps.log.debug(String(cause)));
     }
   }
 
   /** Does what comes next for a row. Returns the row after it; `null` if this process has nothing more to do. */
-  async #step(job: Job, row: RequestRow): Promise<RequestRow | null> {
+  async #step(deps: StepDeps, row: RequestRow): Promise<RequestRow | null> {
     try {
-      if (row.status !== "failed") await assertOwnTask(this.#deps, row);
+      if (row.status !== "failed") await assertOwnTask(deps, row);
       switch (row.status) {
         case "waiting":
         case "unresolved":
-          return await submit(job, this.#deps, row);
+          return await submit(deps, row);
         case "queued":
         case "processing":
-          return await watch(job, this.#deps, row);
+          return await watchTask(deps, row);
         case "succeeded":
         case "saved":
-          return await saveAudioOf(job, this.#deps, row);
+          return await saveAudioOf(deps, row);
         case "failed":
           return null;
       }
     } catch (thrown) {
-      return await this.#afterError(job, row, thrown);
+      return await this.#afterError(deps, row, thrown);
     }
   }
 
   /** Decides what an error of a step means: the ledger is waited for, everything else ends the work with its reason. */
-  async #afterError(job: Job, row: RequestRow, thrown: unknown): Promise<RequestRow | null> {
-    const { ledger, log, clock } = this.#deps;
+  async #afterError(deps: StepDeps, row: RequestRow, thrown: unknown): Promise<RequestRow | null> {
+    const { job, ledger, log, clock } = deps;
     if (thrown instanceof LeaseLostError || job.signal.aborted) return null;
     if (!(thrown instanceof AudioError)) log.error("a request failed unexpectedly", thrown);
     const failure = thrown instanceof AudioError ? thrown : internalError(thrown);
@@ -342,7 +349,7 @@ export class RequestDriver {
       } while (this.#unendedWishes.size > 0 && !job.signal.aborted);
       return job.signal.aborted ? null : (current ?? row);
     }
-    const unnamed = await forgetWrongId(job, this.#deps, current ?? row, failure).catch(() => null);
+    const unnamed = await forgetWrongId(deps, current ?? row, failure).catch(() => null);
     if (unnamed !== null && !job.hasAskedForId) {
       job.hasAskedForId = true;
       job.mayHaveSent = true;
@@ -350,26 +357,25 @@ export class RequestDriver {
       return unnamed;
     }
     const error = failure.withIds(getIds(unnamed ?? row));
-    await this.#end(job, unnamed ?? current ?? row, error).catch((cause: unknown) => {
+    await this.#end(deps, unnamed ?? current ?? row, error).catch((cause: unknown) => {
       if (!(cause instanceof LeaseLostError)) log.debug(`an error could not be stored: ${String(cause)}`);
     });
     return null;
   }
 
   /** Stores why nobody works on a request any more. Its wishes have come to their end with it. */
-  async #end(job: Job, row: RequestRow, error: AudioError): Promise<void> {
-    const { ledger } = this.#deps;
-    await this.#persist(job, () =>
-      ledger.database.tx(async (tx, nowSteadyMs) => {
+  async #end({ ledger, persist }: StepDeps, row: RequestRow, error: AudioError): Promise<void> {
+    await persist(() =>
+      runTransaction(ledger, async (open) => {
         const stored = JSON.stringify(toStoredError(error));
-        await writeAsDriver(tx, ledger, nowSteadyMs, row, {
+        await writeAsDriver(open, row, {
           error: stored,
           error_code: error.code,
           note: null,
           owner: null,
           lease_until_steady_ms: 0,
         });
-        await tx.deleteFrom("agm_wish").where("target", "=", row.id).execute();
+        await open.tx.deleteFrom("agm_wish").where("target", "=", row.id).execute();
       }),
     );
     this.#announce(row.id);

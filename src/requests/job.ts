@@ -2,7 +2,7 @@
 import type { ObservedTask } from "../api/parse-task.ts";
 import type { AudioError } from "../errors.ts";
 import { releaseAdmission } from "../ledger/admission.ts";
-import { buildNextAttempt, type RequestPatch, saveAsDriver } from "../ledger/request-rows.ts";
+import { buildNextAttempt, type RequestPatch } from "../ledger/request-rows.ts";
 import type { RequestRow } from "../ledger/schema.ts";
 import { endOwnCourse, isRequestWanted } from "../ledger/wishes.ts";
 import type { RequestDeps } from "./deps.ts";
@@ -47,8 +47,9 @@ export interface Job {
   askedAgain: AbortController;
 }
 
-/** What the steps of the loop use. */
+/** What the steps of the loop over one request use. */
 export interface StepDeps extends RequestDeps {
+  readonly job: Job;
   readonly line: SubmissionLine;
   /** Tells waiting calls that a row has changed. */
   readonly announce: (row: RequestRow) => void;
@@ -57,9 +58,11 @@ export interface StepDeps extends RequestDeps {
   /** Ends wishes that could not be ended yet. Throws while the ledger is away. */
   readonly endWishes: () => Promise<void>;
   /** Writes as soon as the ledger can be written, until the job must end. */
-  readonly persist: <T>(job: Job, write: () => Promise<T>) => Promise<T>;
+  readonly persist: <T>(write: () => Promise<T>) => Promise<T>;
   /** Does the same with a row, and tells waiting calls of it. */
-  readonly persistRow: (job: Job, write: () => Promise<RequestRow>) => Promise<RequestRow>;
+  readonly persistRow: (write: () => Promise<RequestRow>) => Promise<RequestRow>;
+  /** Does the same with columns of the row. */
+  readonly save: (row: RequestRow, patch: RequestPatch) => Promise<RequestRow>;
 }
 
 /**
@@ -100,40 +103,35 @@ const MAX_NEW_TASKS = 2;
  * @returns the row with its next attempt, or `null` if the failure is the end
  */
 export async function retryFailed(
-  job: Job,
   deps: StepDeps,
   row: RequestRow,
   isEarlierTask: boolean,
 ): Promise<RequestRow | null> {
+  const { job } = deps;
   deps.line.wake();
   const mayRetryOwn = !job.hadFailedAttempt && job.newTaskCount > 0 && job.newTaskCount < MAX_NEW_TASKS;
   const mayReplay = job.replaysLeft > 0 && (job.newTaskCount === 0 || mayRetryOwn);
   const mayRetry = isRefunded(row) && (isEarlierTask ? mayReplay : mayRetryOwn);
-  if (!mayRetry || !(await deps.persist(job, () => isRequestWanted(deps.ledger, row.id)))) {
+  if (!mayRetry || !(await deps.persist(() => isRequestWanted(deps.ledger, row.id)))) {
     // What goes on by itself has come to its end, and must pay for nobody else.
-    await deps.persist(job, () => endOwnCourse(deps.ledger, row.id));
+    await deps.persist(() => endOwnCourse(deps.ledger, row.id));
     return null;
   }
   if (isEarlierTask) job.replaysLeft -= 1;
   job.hasLostAnswer = false;
-  return await deps.persistRow(job, () => saveAsDriver(deps.ledger, row, buildNextAttempt(row)));
+  return await deps.save(row, buildNextAttempt(row));
 }
 
 /** Writes why a row waits although this process works on it. */
-export function writeNote(
-  job: Job,
-  deps: StepDeps,
-  row: RequestRow,
-  note: Omit<Note, "sinceMs">,
-): Promise<RequestRow> {
+export function writeNote(deps: StepDeps, row: RequestRow, note: Omit<Note, "sinceMs">): Promise<RequestRow> {
   const column = buildNote(row, note, deps.clock.wallMs());
-  return deps.persistRow(job, () => saveAsDriver(deps.ledger, row, { note: column }));
+  return deps.save(row, { note: column });
 }
 
 /** Takes an admission back that was not used, now or as soon as the ledger can be written. */
-export function releaseUnusedAdmission(job: Job, deps: StepDeps, sendId: string): Promise<void> {
+export function releaseUnusedAdmission(deps: StepDeps, sendId: string): Promise<void> {
   return deps
-    .persist(job, () => releaseAdmission(deps.ledger, job.requestId, sendId))
+    .persist(() => releaseAdmission(deps.ledger, deps.job.requestId, sendId))
     .catch((cause: unknown) => deps.log.debug(`an admission could not be taken back: ${String(cause)}`))
     .finally(() => deps.line.wake());
 }

@@ -1,6 +1,6 @@
 /** The use case of `get_task`: says how a task stands, and waits for it. Sends no submission. */
 import type { ObservedTask } from "../api/parse-task.ts";
-import { decideAfterFailedRead } from "../api/retry.ts";
+import { decideAfterFailure } from "../api/retry.ts";
 import { isRunning } from "../contract/audio-task.ts";
 import { AudioError } from "../errors.ts";
 import { readSincePollMs } from "../ledger/read-limits.ts";
@@ -148,7 +148,7 @@ async function pollExternalTask(
       failures += 1;
       if (isOwnReadLimit(error) && task !== null) return buildView(task, error.message);
       if (call.signal.aborted || isOwnReadLimit(error) || !(error instanceof AudioError)) throw error;
-      const decision = decideAfterFailedRead(error, failures, random);
+      const decision = decideAfterFailure(error, failures, random);
       if (decision.kind === "stop") throw error;
       if ("delayMs" in decision) delayMs = Math.max(delayMs, decision.delayMs * timing.timeScale);
       if (call.deadline.isOver || call.waitMs === 0) {

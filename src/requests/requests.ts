@@ -57,7 +57,7 @@ export function createRequests(deps: RequestDeps) {
      *
      * @returns false if the service may have it already: then it is completed and saved
      */
-    cancelHandle: async (wishId: string) => {
+    withdraw: async (wishId: string) => {
       const isWithdrawn = await withdrawWish(deps.ledger, wishId);
       driver.wake();
       return isWithdrawn;

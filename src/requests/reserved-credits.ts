@@ -1,7 +1,7 @@
 /** Waits after a 402 for credits that other requests hold: most of them come back when their tasks end. */
 import { hasRareStatus } from "../ledger/request-rows.ts";
 import { OPEN_STATUSES, type RequestRow } from "../ledger/schema.ts";
-import type { Job, StepDeps } from "./job.ts";
+import type { StepDeps } from "./job.ts";
 
 /** However long the others run, the service is asked again after this time, because the account may be topped up. */
 const MAX_WAIT_MS = 60_000;
@@ -47,12 +47,8 @@ const readOthers = ({ ledger, timing }: StepDeps, refused: RequestRow): Promise<
  * @param refused the row as it was admitted, with the time of its send
  * @returns false if no other request holds credits, so that the refusal is the end
  */
-export async function waitForReturnedCredits(
-  job: Job,
-  deps: StepDeps,
-  refused: RequestRow,
-): Promise<boolean> {
-  const { clock, timing } = deps;
+export async function waitForReturnedCredits(deps: StepDeps, refused: RequestRow): Promise<boolean> {
+  const { job, clock, timing } = deps;
   const others = await readOthers(deps, refused).catch(() => null);
   if (others?.hasOneEnded === true) return true;
   if (others === null || others.holders.size === 0) return false;

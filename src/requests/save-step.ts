@@ -2,7 +2,7 @@
 import { basename, dirname } from "node:path";
 import type { ContentResponse } from "../api/content.ts";
 import { downloadInto } from "../api/download.ts";
-import { computeDelayAfterBreakMs, decideAfterFailedRead } from "../api/retry.ts";
+import { computeDelayAfterBreakMs, decideAfterFailure } from "../api/retry.ts";
 import { SIGNED_FORMATS } from "../contract/audio-format.ts";
 import { isRunning, type TaskStatus } from "../contract/audio-task.ts";
 import { buildTaskPath } from "../contract/wire.ts";
@@ -13,16 +13,11 @@ import { type SavedFile, saveAudio } from "../files/save-audio.ts";
 import { isIntact } from "../files/saved-copies.ts";
 import { removeIfPresent } from "../files/temporary-file.ts";
 import { deleteFiles } from "../ledger/narration-writes.ts";
-import {
-  insertFile,
-  listFiles,
-  type RequestPatch,
-  saveAsDriver,
-  writeAsDriver,
-} from "../ledger/request-rows.ts";
+import { runTransaction } from "../ledger/open-transaction.ts";
+import { insertFile, listFiles, writeAsDriver } from "../ledger/request-rows.ts";
 import type { FileRow, RequestRow } from "../ledger/schema.ts";
 import { toStoredError } from "../ledger/stored-error.ts";
-import { type Job, type StepDeps, writeNote } from "./job.ts";
+import { type StepDeps, writeNote } from "./job.ts";
 import {
   chooseFileName,
   findSavedAudio,
@@ -57,8 +52,8 @@ const NOT_RETRIED: ReadonlySet<string> = new Set([
  * @throws AudioError `disk_full`, `output_not_writable`, `too_large`, `not_found`, `invalid_api_key`, or the last
  *   failure
  */
-export async function saveAudioOf(job: Job, deps: StepDeps, saved: RequestRow): Promise<RequestRow | null> {
-  const { clock, timing, random, ledger } = deps;
+export async function saveAudioOf(deps: StepDeps, saved: RequestRow): Promise<RequestRow | null> {
+  const { job, clock, timing, random, ledger } = deps;
   const recovery = new Deadline(clock, timing.recoveryTimeoutMs);
   let row = saved;
   if ((await findSavedAudio(deps, [row], row.file_name)) !== null) return null;
@@ -68,7 +63,7 @@ export async function saveAudioOf(job: Job, deps: StepDeps, saved: RequestRow): 
   for (let failureCount = 0; ; ) {
     try {
       // Bytes that are not audio may come from a proxy, so the first try drops them.
-      const file = await download(job, deps, row, {
+      const file = await download(deps, row, {
         mayKeepWrongFormat: failureCount > 0 || hasWrongFormat,
         mayKeepShort: failureCount > 0 || shortFile !== null,
         shortFile,
@@ -83,15 +78,15 @@ export async function saveAudioOf(job: Job, deps: StepDeps, saved: RequestRow): 
       if (error.code === "unexpected_response" && error.remedy !== undefined) throw error;
       if (error.code === "too_large") throw withFetchAdvice(error, row);
       if (error.code === "not_found" || error.code === "not_ready") {
-        const status = await queryStatus(job, deps, row);
+        const status = await queryStatus(deps, row);
         if (status === "unknown" && error.code === "not_found") throw goneError(row);
-        if (isRunning(status) || status === "failed") return await revoke(job, deps, row);
+        if (isRunning(status) || status === "failed") return await revoke(deps, row);
         error = audioNotThereError(row, error);
       }
       if (NOT_RETRIED.has(error.code) || recovery.isOver) throw error;
-      const decision = decideAfterFailedRead(error, failureCount, random);
+      const decision = decideAfterFailure(error, failureCount, random);
       const delayMs = "delayMs" in decision ? decision.delayMs * timing.timeScale : timing.pollIntervalMs;
-      row = await noteFailure(job, deps, row, error, delayMs);
+      row = await noteFailure(deps, row, error, delayMs);
       await clock.sleep(delayMs, job.signal);
     }
   }
@@ -133,43 +128,37 @@ const audioNotThereError = (row: RequestRow, { httpStatus }: AudioError): AudioE
  * @returns `unknown` if the service does not know the task either; `null` if it cannot be asked
  */
 async function queryStatus(
-  job: Job,
   deps: StepDeps,
   { task_id: taskId }: RequestRow,
 ): Promise<TaskStatus | "unknown" | null> {
   if (taskId === null) return null;
+  const { signal } = deps.job;
   try {
-    await waitForRead(deps, false, job.signal, () => undefined);
-    return (await queryTask(deps, taskId, job.signal)).status;
+    await waitForRead(deps, false, signal, () => undefined);
+    return (await queryTask(deps, taskId, signal)).status;
   } catch (error) {
-    if (job.signal.aborted || !(error instanceof AudioError)) throw error;
+    if (signal.aborted || !(error instanceof AudioError)) throw error;
     return error.code === "not_found" ? "unknown" : null;
   }
 }
 
 const noteFailure = (
-  job: Job,
   deps: StepDeps,
   row: RequestRow,
   error: AudioError,
   delayMs: number,
 ): Promise<RequestRow> =>
-  writeNote(job, deps, row, {
+  writeNote(deps, row, {
     kind: "download",
     error: toStoredError(error),
     untilMs: deps.clock.wallMs() + delayMs,
   });
 
 /** The service took `succeeded` back: the task runs again, or has failed. */
-async function revoke(job: Job, deps: StepDeps, row: RequestRow): Promise<RequestRow> {
-  const patch: RequestPatch = {
-    status: "processing",
-    finished_at_ms: null,
-    charged_credits: null,
-    note: null,
-  };
-  const next = await deps.persistRow(job, () => saveAsDriver(deps.ledger, row, patch));
-  await deps.clock.sleep(deps.timing.pollIntervalMs, job.signal);
+async function revoke(deps: StepDeps, row: RequestRow): Promise<RequestRow> {
+  const taken = { status: "processing", finished_at_ms: null, charged_credits: null, note: null } as const;
+  const next = await deps.save(row, taken);
+  await deps.clock.sleep(deps.timing.pollIntervalMs, deps.job.signal);
   return next;
 }
 
@@ -181,7 +170,6 @@ interface DownloadOptions {
 }
 
 async function download(
-  job: Job,
   deps: StepDeps,
   row: RequestRow,
   { mayKeepWrongFormat, mayKeepShort, shortFile }: DownloadOptions,
@@ -218,8 +206,9 @@ async function download(
     otherFormats: input === null ? SIGNED_FORMATS : [stated.format],
     clock,
     onPublished: async (published, format) => {
-      await deps.persist(job, () =>
-        ledger.database.tx(async (tx, nowSteadyMs) => {
+      await deps.persist(() =>
+        runTransaction(ledger, async (open) => {
+          const { tx } = open;
           // The audio takes the place of what was too short.
           await tx
             .deleteFrom("agm_file")
@@ -229,7 +218,7 @@ async function download(
             .execute();
           await insertFile(tx, toFileRow(row.id, published));
           // The last write of the row also gives the lease back, and ends the wishes for it.
-          await writeAsDriver(tx, ledger, nowSteadyMs, row, {
+          await writeAsDriver(open, row, {
             status: "saved",
             note: null,
             replaces: null,
@@ -241,13 +230,13 @@ async function download(
       );
     },
     writeAudio: (sink) =>
-      downloadInto(sink, (fromByte, signal) => openContent(job, deps, row, fromByte, signal), {
+      downloadInto(sink, (fromByte, signal) => openContent(deps, row, fromByte, signal), {
         maxBytes: MAX_AUDIO_BYTES,
         clock,
-        signal: job.signal,
+        signal: deps.job.signal,
         computeDelayMs: (breaks, error) => {
           const delayMs = computeDelayAfterBreakMs(error, breaks, deps.random) * deps.timing.timeScale;
-          void noteFailure(job, deps, row, error, delayMs).catch(() => undefined);
+          void noteFailure(deps, row, error, delayMs).catch(() => undefined);
           return delayMs;
         },
       }),
@@ -258,7 +247,6 @@ async function download(
 
 /** Sends one content request within the limit of reads. After a 429 it is sent again once the pause is over. */
 async function openContent(
-  job: Job,
   deps: StepDeps,
   row: RequestRow,
   fromByte: number,
@@ -272,9 +260,9 @@ async function openContent(
     let isHeld = false;
     await waitForRead(deps, false, signal, async (reason, waitMs) => {
       isHeld = true;
-      await writeNote(job, deps, row, { kind: `reads_${reason}`, untilMs: clock.wallMs() + waitMs });
+      await writeNote(deps, row, { kind: `reads_${reason}`, untilMs: clock.wallMs() + waitMs });
     });
-    if (isHeld) await deps.persistRow(job, () => saveAsDriver(deps.ledger, row, { note: null }));
+    if (isHeld) await deps.save(row, { note: null });
     try {
       return await service.openContent(taskId, fromByte, signal);
     } catch (error) {

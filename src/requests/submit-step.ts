@@ -9,7 +9,7 @@ import { AudioError, askUser, type ErrorCode } from "../errors.ts";
 import { recordSendResult, requestAdmission, type SendResult } from "../ledger/admission.ts";
 import { BUDGET_WINDOW_MS, sumSpentCredits } from "../ledger/bills.ts";
 import { isAway } from "../ledger/ledger.ts";
-import { findAttemptsOfTask, saveAsDriver, UNSENT_ATTEMPT } from "../ledger/request-rows.ts";
+import { findAttemptsOfTask, UNSENT_ATTEMPT } from "../ledger/request-rows.ts";
 import type { RequestRow } from "../ledger/schema.ts";
 import { toStoredError } from "../ledger/stored-error.ts";
 import { isRequestWanted } from "../ledger/wishes.ts";
@@ -62,8 +62,8 @@ const chooseRank = (row: RequestRow): number => (row.maybe > 0 ? 0 : row.is_list
  *
  * @throws AudioError `wait_expired` if its turn does not come within the time of the job
  */
-async function waitForLeave(job: Job, deps: StepDeps, row: RequestRow, sendId: string): Promise<Leave> {
-  const { ledger, line, clock } = deps;
+async function waitForLeave(deps: StepDeps, row: RequestRow, sendId: string): Promise<Leave> {
+  const { job, ledger, line, clock } = deps;
   const timeoutError = (): AudioError => buildExpiry(job);
   const options = {
     clock,
@@ -80,20 +80,20 @@ async function waitForLeave(job: Job, deps: StepDeps, row: RequestRow, sendId: s
     );
   } catch (error) {
     // The ledger may have written the yes before it failed or the work was stopped.
-    const released = releaseUnusedAdmission(job, deps, sendId);
+    const released = releaseUnusedAdmission(deps, sendId);
     if (!isAway(error)) await released;
     throw error;
   }
 }
 
 /** Sends the submission once it may leave. Returns the row after it; `null` if nobody wants it any more. */
-export async function submit(job: Job, deps: StepDeps, row: RequestRow): Promise<RequestRow | null> {
-  const { ledger, service, clock, log } = deps;
+export async function submit(deps: StepDeps, row: RequestRow): Promise<RequestRow | null> {
+  const { job, ledger, service, clock, log } = deps;
   if (row.body === null) throw new AudioError("not_found", "This request holds no text that could be sent.");
   if (clock.steadyMs() >= job.submitUntilMs) throw buildExpiry(job);
   await assertWithinBudget(deps, row);
   const sendId = randomUUID();
-  const leave = await waitForLeave(job, deps, row, sendId);
+  const leave = await waitForLeave(deps, row, sendId);
   if (leave.kind === "unwanted" || leave.kind === "over_max_credits") return null;
   if (leave.kind === "repeated") throw repeatedError(leave.other, row);
   if (leave.kind === "over_budget") throw overBudgetError(ledger.creditBudget ?? 0, leave.spentCredits);
@@ -101,7 +101,7 @@ export async function submit(job: Job, deps: StepDeps, row: RequestRow): Promise
   const mayCallOff = job.isDoubtful && !job.mayHaveSent;
   const isWanted = !mayCallOff || (await isRequestWanted(ledger, row.id).catch(() => false));
   if (job.signal.aborted || !isWanted) {
-    await releaseUnusedAdmission(job, deps, sendId);
+    await releaseUnusedAdmission(deps, sendId);
     return null;
   }
   const admitted = leave.row;
@@ -117,7 +117,7 @@ export async function submit(job: Job, deps: StepDeps, row: RequestRow): Promise
   } catch (thrown) {
     job.sendingSinceMs = null;
     if (!(thrown instanceof AudioError)) throw thrown;
-    return await afterRefusal(job, deps, admitted, sendId, thrown, hadUnanswered);
+    return await afterRefusal(deps, admitted, sendId, thrown, hadUnanswered);
   }
   job.sendingSinceMs = null;
   for (const deviation of task.deviations) log.warn(`task ${task.taskId}: ${deviation}`);
@@ -125,7 +125,7 @@ export async function submit(job: Job, deps: StepDeps, row: RequestRow): Promise
   const patch = { ...toObservedPatch(task, admitted, clock.wallMs()), maybe: 0, note: null };
   job.unwritten = { ...admitted, ...patch };
   deps.announce(job.unwritten);
-  const accepted = await deps.persistRow(job, () =>
+  const accepted = await deps.persistRow(() =>
     recordSendResult(ledger, admitted, { sendId, wasSent: true, mayHaveArrived: true }, patch),
   );
   job.unwritten = null;
@@ -134,7 +134,7 @@ export async function submit(job: Job, deps: StepDeps, row: RequestRow): Promise
   log.info(`task ${task.taskId} was accepted for request ${row.id}`);
   if (accepted.owner !== ledger.identity.processId) return null;
   if (accepted.status !== "failed") return accepted;
-  return await retryFailed(job, deps, accepted, !job.hasLostAnswer);
+  return await retryFailed(deps, accepted, !job.hasLostAnswer);
 }
 
 /** Answers that only put a submission off. */
@@ -196,11 +196,11 @@ class ForeignTaskError extends AudioError {}
  * @returns the row, whose submission is to be sent again under its key; `null` if the id stays
  */
 export async function forgetWrongId(
-  job: Job,
   deps: StepDeps,
   row: RequestRow,
   error: AudioError,
 ): Promise<RequestRow | null> {
+  const { job } = deps;
   if (row.task_id === null || row.body === null || row.status === "saved") return null;
   const ageMs = Math.abs(deps.clock.wallMs() - (row.accepted_at_ms ?? 0));
   // Later the service may have removed the task together with its key, so that a send would make another one.
@@ -208,9 +208,7 @@ export async function forgetWrongId(
   if (!(error instanceof ForeignTaskError) && !(error.code === "not_found" && isNew)) return null;
   const { payer, payer_run, spent_at_ms, is_paid } = row;
   const unanswered = { ...UNSENT_ATTEMPT, status: "unresolved", maybe: 1, note: null } as const;
-  const next = await deps.persistRow(job, () =>
-    saveAsDriver(deps.ledger, row, { ...unanswered, payer, payer_run, spent_at_ms, is_paid }),
-  );
+  const next = await deps.save(row, { ...unanswered, payer, payer_run, spent_at_ms, is_paid });
   deps.log.warn(`request ${row.id} was given the id of no task of its own, ${row.task_id}`);
   job.newTaskCount = Math.max(0, job.newTaskCount - 1);
   return next;
@@ -237,14 +235,13 @@ function adviseAfterRefusal(error: AudioError, row: RequestRow): AudioError {
 
 /** Writes what a refused or unanswered send means, and waits until the next one is due. */
 async function afterRefusal(
-  job: Job,
   deps: StepDeps,
   row: RequestRow,
   sendId: string,
   error: AudioError,
   hadUnanswered: boolean,
 ): Promise<RequestRow> {
-  const { ledger, clock, timing, random, log } = deps;
+  const { job, ledger, clock, timing, random, log } = deps;
   job.failureCount += 1;
   const decision = decideAfterFailure(error, job.failureCount, random);
   const isForCredits = error.code === "insufficient_credits";
@@ -275,11 +272,11 @@ async function afterRefusal(
     mayHaveArrived,
     ...(decision.kind === "rate_limited" ? { cooldownMs: decision.pauseMs * timing.timeScale } : {}),
   };
-  const next = await deps.persistRow(job, () => recordSendResult(ledger, row, result, { note }));
+  const next = await deps.persistRow(() => recordSendResult(ledger, row, result, { note }));
   if (!mayHaveArrived) deps.line.wake();
   // Meanwhile the process that had sent it before has heard that it was accepted.
   if (next.task_id !== null) return next;
-  if (isForCredits && (await waitForReturnedCredits(job, deps, row))) return next;
+  if (isForCredits && (await waitForReturnedCredits(deps, row))) return next;
   log.info(
     `request ${row.id} was not accepted: ${error.code}, ${decision.kind} after ${Math.round(delayMs)} ms`,
   );

@@ -1,15 +1,16 @@
 /** The step that polls an accepted task until it has ended. */
 import type { ObservedTask } from "../api/parse-task.ts";
-import { decideAfterFailedRead } from "../api/retry.ts";
+import { decideAfterFailure } from "../api/retry.ts";
 import { isRunning } from "../contract/audio-task.ts";
 import { AudioError } from "../errors.ts";
 import { isAway, LeaseLostError } from "../ledger/ledger.ts";
+import { runTransaction } from "../ledger/open-transaction.ts";
 import { readSincePollMs, requestRead, startReadCooldown } from "../ledger/read-limits.ts";
 import { type RequestPatch, writeAsDriver } from "../ledger/request-rows.ts";
 import type { RequestRow } from "../ledger/schema.ts";
 import { toStoredError } from "../ledger/stored-error.ts";
 import type { RequestDeps } from "./deps.ts";
-import { type Job, retryFailed, type StepDeps, toObservedPatch, writeNote } from "./job.ts";
+import { retryFailed, type StepDeps, toObservedPatch, writeNote } from "./job.ts";
 import { buildNote } from "./note.ts";
 import { getIds } from "./stored-input.ts";
 
@@ -81,7 +82,7 @@ export async function pauseReadsAfter(
   error: AudioError,
   failureCount: number,
 ): Promise<boolean> {
-  const decision = error.httpStatus === undefined ? null : decideAfterFailedRead(error, failureCount, random);
+  const decision = error.httpStatus === undefined ? null : decideAfterFailure(error, failureCount, random);
   if (decision?.kind !== "rate_limited") return false;
   await startReadCooldown(ledger, decision.pauseMs * timing.timeScale);
   return true;
@@ -89,8 +90,8 @@ export async function pauseReadsAfter(
 
 /** Writes what a poll has shown, and when. */
 const writeWatched = (deps: StepDeps, row: RequestRow, patch: RequestPatch): Promise<RequestRow> =>
-  deps.ledger.database.tx((tx, nowSteadyMs) =>
-    writeAsDriver(tx, deps.ledger, nowSteadyMs, row, { ...patch, polled_steady_ms: nowSteadyMs }),
+  runTransaction(deps.ledger, (open) =>
+    writeAsDriver(open, row, { ...patch, polled_steady_ms: open.nowSteadyMs }),
   );
 
 /** A query that will not be answered otherwise: the API key does not work. */
@@ -102,8 +103,8 @@ const isFinal = ({ code }: AudioError): boolean => code === "invalid_api_key";
  * @returns the row after the end; `null` if the task failed for good
  * @throws AudioError `not_found`, `invalid_api_key`, `wait_expired`
  */
-export async function watch(job: Job, deps: StepDeps, watched: RequestRow): Promise<RequestRow | null> {
-  const { ledger, clock, timing, random } = deps;
+export async function watchTask(deps: StepDeps, watched: RequestRow): Promise<RequestRow | null> {
+  const { job, ledger, clock, timing, random } = deps;
   const endMs = clock.steadyMs() + timing.recoveryTimeoutMs;
   let row = watched;
   let notFoundCount = job.wasGone ? NOT_FOUND_ANSWERS_UNTIL_GONE - 1 : 0;
@@ -115,7 +116,7 @@ export async function watch(job: Job, deps: StepDeps, watched: RequestRow): Prom
     let extraMs = 0;
     try {
       await waitForRead(deps, true, job.signal, async (reason, waitMs) => {
-        row = await writeNote(job, deps, row, { kind: `reads_${reason}`, untilMs: clock.wallMs() + waitMs });
+        row = await writeNote(deps, row, { kind: `reads_${reason}`, untilMs: clock.wallMs() + waitMs });
       });
       const { task_id: taskId } = row;
       if (taskId === null) throw new AudioError("not_found", "The row of this task holds no id.");
@@ -129,7 +130,7 @@ export async function watch(job: Job, deps: StepDeps, watched: RequestRow): Prom
           : buildNote(row, { kind: "unknown_status", status: task.unknownStatus, untilMs: null }, nowMs);
       // The service knows the id, so the answer to the submission has named it rightly.
       const patch = { ...toObservedPatch(keepRank(task, row), row, nowMs), note, send_id: null };
-      row = await deps.persistRow(job, () => writeWatched(deps, row, patch));
+      row = await deps.persistRow(() => writeWatched(deps, row, patch));
     } catch (error) {
       if (job.signal.aborted || !(error instanceof AudioError) || error instanceof LeaseLostError)
         throw error;
@@ -140,14 +141,14 @@ export async function watch(job: Job, deps: StepDeps, watched: RequestRow): Prom
         throw goneError(row);
       }
       failureCount += 1;
-      const decision = decideAfterFailedRead(error, failureCount, random);
+      const decision = decideAfterFailure(error, failureCount, random);
       const delayMs = "delayMs" in decision ? decision.delayMs * timing.timeScale : 0;
       deps.log.info(`task ${row.task_id} could not be queried: ${error.code}`);
       extraMs = Math.max(0, delayMs - timing.pollIntervalMs);
       const untilMs = clock.wallMs() + Math.max(timing.pollIntervalMs, extraMs);
-      row = await writeNote(job, deps, row, { kind: "query", error: toStoredError(error), untilMs });
+      row = await writeNote(deps, row, { kind: "query", error: toStoredError(error), untilMs });
     }
-    if (row.status === "failed") return await retryFailed(job, deps, row, false);
+    if (row.status === "failed") return await retryFailed(deps, row, false);
     if (!isRunning(row.status)) {
       deps.line.wake();
       return row;

@@ -133,7 +133,7 @@ export const generateAudioTool = defineTool({
   },
   pinArguments: ({ wait_seconds: _, ...args }, deps) => withDefaultVoice(args, deps),
   async cancel({ id }, deps) {
-    const isTakenBack = await (await deps.requests()).cancelHandle(id);
+    const isTakenBack = await (await deps.requests()).withdraw(id);
     return isTakenBack
       ? "Cancelled before anything was sent: nothing was charged. The same call begins a new task."
       : null;

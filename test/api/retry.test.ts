@@ -2,12 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { UnsentRequestError } from "../../src/api/network-error.ts";
-import {
-  computeBackoffMs,
-  decideAfterFailedRead,
-  decideAfterFailure,
-  parseRetryAfterSeconds,
-} from "../../src/api/retry.ts";
+import { computeBackoffMs, decideAfterFailure, parseRetryAfterSeconds } from "../../src/api/retry.ts";
 import { mayHaveCreatedTask } from "../../src/api/service-error.ts";
 import { AudioError, type AudioErrorOptions, type ErrorCode } from "../../src/errors.ts";
 
@@ -35,7 +30,7 @@ describe("after a failed create", () => {
         [2, 3000],
         [3, 6000],
       ] as const)
-        expect(decideAfterFailedRead(atOnce, count, half)).toEqual({ kind: "rate_limited", pauseMs });
+        expect(decideAfterFailure(atOnce, count, half)).toEqual({ kind: "rate_limited", pauseMs });
     },
   );
 
@@ -54,10 +49,6 @@ describe("after a failed create", () => {
     expect(decideAfterFailure(atOnce, 1, half)).toEqual({ kind: "unavailable", delayMs: 1500 });
     expect(decideAfterFailure(atOnce, 3, half)).toEqual({ kind: "unavailable", delayMs: 6000 });
   });
-});
-
-it("not_ready at a read leads back to polling", () => {
-  expect(decideAfterFailedRead(failure("not_ready"), 1, half)).toEqual({ kind: "not_ready" });
 });
 
 describe("whether a failed submission may have made a task", () => {
@@ -95,7 +86,7 @@ describe("whether a failed submission may have made a task", () => {
 it("waits longer after each 429 that states no time, or a short one", () => {
   for (const retryAfterSeconds of [0, 1]) {
     const pauses = [1, 2, 3, 4].map((count) =>
-      decideAfterFailedRead(failure("rate_limit", { retryAfterSeconds }), count, half),
+      decideAfterFailure(failure("rate_limit", { retryAfterSeconds }), count, half),
     );
     expect(pauses).toEqual([1500, 3000, 6000, 12_000].map((pauseMs) => ({ kind: "rate_limited", pauseMs })));
   }

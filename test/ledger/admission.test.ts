@@ -5,6 +5,7 @@ import { readBill, sumSpentCredits } from "../../src/ledger/bills.ts";
 import { addAgreed, namePair } from "../../src/ledger/kinship.ts";
 import type { Ledger } from "../../src/ledger/ledger.ts";
 import { buildLimitTiming } from "../../src/ledger/limit-timing.ts";
+import { runTransaction } from "../../src/ledger/open-transaction.ts";
 import { requestRead } from "../../src/ledger/read-limits.ts";
 import { type RequestPatch, releaseRequest, saveAsDriver } from "../../src/ledger/request-rows.ts";
 import type { RequestRow } from "../../src/ledger/schema.ts";
@@ -71,7 +72,7 @@ async function narrate(ledger: Ledger, id: string, text: string, maxCredits: num
       .insertInto("agm_part")
       .values({ ...part, speed: null, problem: null })
       .execute();
-    await addWish(tx, ledger, nowSteadyMs, { target: id, kind: "call" });
+    await addWish({ tx, ledger, nowSteadyMs }, { target: id, kind: "call" });
   });
 }
 
@@ -120,7 +121,7 @@ for (const { engine, whyNot, createPlace } of listEngines(databasesOfFile())) {
       expect(await ask(ledger, await place(ledger, "unwanted", {}, false))).toEqual({ kind: "unwanted" });
       const row = await place(ledger, "wanted", {}, false);
       const wish = { target: row.id, kind: "call" } as const;
-      const id = await ledger.database.tx((tx, nowSteadyMs) => addWish(tx, ledger, nowSteadyMs, wish));
+      const id = await runTransaction(ledger, (open) => addWish(open, wish));
       await endWish(ledger, id, "withdrawn");
       expect(await ask(ledger, row)).toEqual({ kind: "unwanted" });
       expect(await look(ledger, row)).toMatchObject({ status: "waiting", spent: 0, is_open: 0 });

@@ -2,6 +2,7 @@
 import { requestAdmission } from "../../src/ledger/admission.ts";
 import { deriveRequestId } from "../../src/ledger/identity.ts";
 import type { Ledger } from "../../src/ledger/ledger.ts";
+import { runTransaction } from "../../src/ledger/open-transaction.ts";
 import { acquireRequest, insertRequest, readRequest } from "../../src/ledger/request-rows.ts";
 import type { RequestRow } from "../../src/ledger/schema.ts";
 import { addWish } from "../../src/ledger/wishes.ts";
@@ -21,9 +22,9 @@ export async function place(
     ...{ api_key_id: identity.apiKeyId, created_at_ms: nowMs, updated_at_ms: nowMs },
     ...{ body: JSON.stringify({ prompt: text }), status: "waiting", task_id: null, ...changes },
   });
-  await ledger.database.tx(async (tx, nowSteadyMs) => {
-    await insertRequest(tx, ledger, fresh);
-    if (isWanted) await addWish(tx, ledger, nowSteadyMs, { target: fresh.id, kind: "call" });
+  await runTransaction(ledger, async (open) => {
+    await insertRequest(open, fresh);
+    if (isWanted) await addWish(open, { target: fresh.id, kind: "call" });
   });
   const { row } = await acquireRequest(ledger, fresh.id);
   if (row === undefined) throw new Error("the row was not stored");

@@ -8,7 +8,7 @@ const refuse = (): never => {
 /** Every method throws; a test replaces those that it needs. Nothing is driven. */
 export const UNUSED_REQUESTS: Requests = {
   generate: refuse,
-  cancelHandle: refuse,
+  withdraw: refuse,
   getTask: refuse,
   download: refuse,
   listRequests: refuse,

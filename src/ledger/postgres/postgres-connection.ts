@@ -157,7 +157,7 @@ export class PostgresConnection implements Connection {
   }
 
   async begin(kind: TransactionKind): Promise<void> {
-    const [, clock] = await this.run(BEGIN_STATEMENTS[kind], `SELECT (${this.#clockSql()})::float8 AS now`);
+    const [, clock] = await this.run(BEGIN_STATEMENTS[kind], `SELECT ${this.#clockSql()} AS now`);
     this.nowSteadyMs = clockRow.parse(clock?.rows)[0].now;
   }
 

@@ -30,6 +30,7 @@ export interface PostgresEngineOptions {
 
 export class PostgresEngine implements Engine {
   readonly dialect = "postgres";
+  readonly locksRows = true;
   readonly description: string;
   readonly clockSql: () => string;
   readonly silenceError: AudioError;
@@ -51,7 +52,8 @@ export class PostgresEngine implements Engine {
     }
     const { host, port, database } = address;
     this.#address = address;
-    this.clockSql = clockSql ?? (() => "extract(epoch from clock_timestamp()) * 1000");
+    const clock = clockSql ?? (() => "extract(epoch from clock_timestamp()) * 1000");
+    this.clockSql = () => `(${clock()})::float8`;
     this.description = `PostgreSQL database ${database} on ${host.includes(":") ? `[${host}]` : host}:${port}`;
     this.silenceError = silentServerError(this.description);
   }

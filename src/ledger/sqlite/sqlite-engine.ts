@@ -19,6 +19,7 @@ const TOO_SLOW_TO_MERGE_MS = 500;
 
 export class SqliteEngine implements Engine {
   readonly dialect = "sqlite";
+  readonly locksRows = false;
   readonly description: string;
   readonly clockSql = null;
   readonly silenceError = null;

@@ -74,7 +74,7 @@ function end(world: World, job: Job, error: "saved" | "network_error" | "not_fou
       const { database } = actor.ledger;
       const written = await whileDriving(world, job, () =>
         database.tx(async (tx, nowSteadyMs) => {
-          await world.bench.code.rows.writeAsDriver(tx, actor.ledger, nowSteadyMs, row, patch);
+          await world.bench.code.rows.writeAsDriver({ tx, ledger: actor.ledger, nowSteadyMs }, row, patch);
           await tx.deleteFrom("agm_wish").where("target", "=", requestId).execute();
           return true;
         }),

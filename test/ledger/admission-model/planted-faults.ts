@@ -60,13 +60,13 @@ const decidedEarly = (
     ADMISSION,
     rules,
     [
-      "  ledger.database.tx(async (tx): Promise<Admission> => {",
-      `  ledger.database.run(async (db) => { early = ${read}; }).then(() => ledger.database.tx(async (tx) => {
+      "  runTransaction(ledger, async (open): Promise<Admission> => {",
+      `  ledger.database.run(async (db) => { early = ${read}; }).then(() => runTransaction(ledger, async (open) => {
     const old = early;`,
     ],
     [
-      'return { kind: "admitted", row: await writeAsDriver(tx, ledger, nowSteadyMs, row, patch) };\n  });',
-      'return { kind: "admitted", row: await writeAsDriver(tx, ledger, nowSteadyMs, row, patch) };\n  }));\nlet early;',
+      'return { kind: "admitted", row: await writeAsDriver(gate, row, patch) };\n  });',
+      'return { kind: "admitted", row: await writeAsDriver(gate, row, patch) };\n  }));\nlet early;',
     ],
     ...changes,
   );
@@ -96,9 +96,9 @@ const OLD_READS: readonly PlantedFault[] = [
   ),
   decidedEarly(
     "the wishes are read before one is withdrawn",
-    "await listPayers(db, ledger, ledger.clock.steadyMs(), id)",
+    "await listPayers({ tx: db, ledger, nowSteadyMs: ledger.clock.steadyMs() }, id)",
     ["wish", "payer", "liveness", "limit"],
-    ["await listPayers(tx, ledger, nowSteadyMs, id)", "old"],
+    ["await listPayers(gate, id)", "old"],
   ),
   decidedEarly(
     "the budget is summed outside of the transaction",
@@ -111,13 +111,13 @@ const OLD_READS: readonly PlantedFault[] = [
     'JSON.parse((await db.selectFrom("agm_gate").selectAll().where("id", "=", ledger.identity.apiKeyId).executeTakeFirst())?.sends ?? "[]")',
     ["rate", "concurrency", "liveness", "cooldown"],
     [
-      "const facts = await readLimitFacts(tx, ledger, gate,",
-      "const facts = await readLimitFacts(tx, ledger, { ...gate, sends: old },",
+      "const facts = await readLimitFacts(gate,",
+      "const facts = await readLimitFacts({ ...gate, sends: old },",
     ],
   ),
   decidedEarly(
     "the open tasks are read before the lock",
-    "await readLimitFacts(db, ledger, { nowSteadyMs: ledger.clock.steadyMs() }, { id }, false)",
+    "await readLimitFacts({ tx: db, ledger, nowSteadyMs: ledger.clock.steadyMs() }, { id }, false)",
     ["concurrency", "liveness"],
     [
       "const hold = decideHold(facts, buildLimitTiming(ledger.timeScale), nowSteadyMs);\n    if",
@@ -129,8 +129,8 @@ const OLD_READS: readonly PlantedFault[] = [
     ROWS,
     ["lease", "rows"],
     [
-      '  ledger.database.tx(async (tx, nowSteadyMs) => {\n    await ledger.database.lockRow(tx, "agm_request", id);\n    const row = await readRequest(tx, id);',
-      "  ledger.database.run((db) => readRequest(db, id)).then((row) => ledger.database.tx(async (tx, nowSteadyMs) => {",
+      '  runTransaction(ledger, async (open) => {\n    const { tx, nowSteadyMs } = open;\n    await ledger.database.lockRow(tx, "agm_request", id);\n    const row = await readRequest(tx, id);',
+      "  ledger.database.run((db) => readRequest(db, id)).then((row) => runTransaction(ledger, async (open) => {\n    const { tx, nowSteadyMs } = open;",
     ],
     [
       "return { row: await readRequest(tx, id), isMine: true, earlierError };\n  });",
@@ -157,7 +157,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     "who wants a resend pays for it",
     ADMISSION,
     ["payer", "limit", "wish", "liveness"],
-    ["isResend\n      ? await readPayer(tx, row, payers)\n      : await", "await"],
+    ["isResend ? await readPayer(tx, row, payers) : await", "await"],
   ),
   fault(
     "a send that is taken back keeps its payer",
@@ -178,13 +178,13 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     "parts let calls pass that nobody drives",
     ADMISSION,
     ["liveness"],
-    ["database.isHeld({ owner, lease_until_steady_ms: drivenUntilMs }, nowSteadyMs) &&", ""],
+    ["isHeld(open, { owner, lease_until_steady_ms: drivenUntilMs }) &&", ""],
   ),
   fault(
     "the wishes of dead processes stand",
-    "ledger/ledger.ts",
+    WISHES,
     ["wish", "payer", "limit", "concurrency", "liveness"],
-    ["database.isHeld({ owner: process, lease_until_steady_ms }, nowSteadyMs)", "true"],
+    ["isHeld(open, { owner: process, lease_until_steady_ms })", "true"],
   ),
   fault(
     "seven leave in a minute",
@@ -252,7 +252,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     "parts do not let calls pass",
     ADMISSION,
     ["concurrency"],
-    ["isOfNarration && (await isCallWaiting(tx, ledger, row, nowSteadyMs))", "false"],
+    ["isOfNarration && (await isCallWaiting(gate, row))", "false"],
   ),
   fault(
     "callers of the request itself pay after narrations",
@@ -273,14 +273,9 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     "the wishes under another API key count",
     WISHES,
     ["wish", "payer", "limit"],
-    ['    .where("api_key_id", "=", ledger.identity.apiKeyId)\n', ""],
+    ['    .where("api_key_id", "=", open.ledger.identity.apiKeyId)\n', ""],
   ),
-  fault(
-    "what the service has can be withdrawn",
-    WISHES,
-    ["wish"],
-    ["return !isWithService;", "return true;"],
-  ),
+  fault("what the service has can be withdrawn", WISHES, ["wish"], ["return !mayBeMade;", "return true;"]),
   fault(
     "a bill counts only what was charged",
     BILLS,
@@ -319,10 +314,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     "a living driver is replaced",
     ROWS,
     ["lease"],
-    [
-      "if (row.owner !== processId && ledger.database.isHeld(row, nowSteadyMs))",
-      "if (row.owner !== processId && false)",
-    ],
+    ["if (row.owner !== processId && isHeld(open, row))", "if (row.owner !== processId && false)"],
   ),
   fault(
     "a lease never lapses",

@@ -31,7 +31,7 @@ export const narrate: Prepare = (world, { a, b, c }) => {
           .where("id", "=", id)
           .execute();
         const wish = { id: wishId, target: id, kind: "call" } as const;
-        await world.bench.code.wishes.addWish(tx, actor.ledger, nowSteadyMs, wish);
+        await world.bench.code.wishes.addWish({ tx, ledger: actor.ledger, nowSteadyMs }, wish);
       });
       return (facts) => {
         const narration = narrationOf(facts, id);
