@@ -198,9 +198,10 @@ export function sumCosts(facts: Facts, { counts, except, endsWithTwin }: SumOpti
   const answered = new Set<string>();
   for (const request of Object.values(facts.requests)) {
     for (const [n, attempt] of Object.entries(request.attempts)) {
-      if (!counts(attempt) || (request.id === except && Number(n) === request.attempt)) continue;
       const unanswered = `${request.fingerprint}#${n}`;
+      // Whichever payer the twin has.
       if (attempt.taskId !== null && endsWithTwin) answered.add(unanswered);
+      if (!counts(attempt) || (request.id === except && Number(n) === request.attempt)) continue;
       const sum = tasks.get(attempt.taskId ?? unanswered) ?? { known: null, most: 0 };
       const cost = costOf(attempt);
       sum.most = Math.max(sum.most, cost);
