@@ -227,7 +227,11 @@ describe("the whole audio is saved once, byte for byte, when the download", () =
     expect([audio?.size_bytes, setup.service.tasks.size]).toEqual([20_000, 2]);
   });
 
-  it.each(OUTPUT_FORMATS.flatMap((format) => CUTS.map(([form, cut]) => [form, format, cut] as const)))(
+  // Each form of a cut in one format, and each format with one form.
+  const cutsByFormat = OUTPUT_FORMATS.flatMap((format) =>
+    CUTS.slice(0, format === "mp3" ? CUTS.length : 1).map(([form, cut]) => [form, format, cut] as const),
+  );
+  it.each(cutsByFormat)(
     "ends cleanly after half of what the task states, with %s, as %s",
     async (form, format, cut) => {
       const setup = shared();
