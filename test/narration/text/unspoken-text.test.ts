@@ -303,7 +303,7 @@ describe("page marks without end", () => {
     try {
       plan(`Words.\n\n${mark.repeat(200_000 / mark.length)}\n\nWords.`);
     } catch (error) {
-      // Planning may also end with a quick refusal: one of these texts has 57,000 headings, which are too many.
+      // Planning may also end with a quick refusal: one of these texts has 28,000 headings, which are too many.
       expect(String(error)).toContain("more than 20000 headings");
     }
     const { user, system } = process.cpuUsage(startCpuUsage);
