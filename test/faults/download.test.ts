@@ -218,7 +218,7 @@ describe("the whole audio is saved once, byte for byte, when the download", () =
     expect(task.audio?.size_bytes).toBe(20_000);
     setup.misbehave(always("content", missing));
     const call = { prompt: `It is not there: ${title}` };
-    const late = await setup.server.call("generate_audio", { ...call, wait_seconds: 2 });
+    const late = await setup.server.call("generate_audio", { ...call, wait_seconds: 0.5 });
     expect(resultTextOf(late)).toMatch(/has succeeded; .*Cost 10 credits.*its audio is not there yet/s);
     const error = errorOf(await setup.server.call("download_audio", { task_id: taskOf(late).task_id }));
     expect(error).toMatchObject({ retryable: true, task_id: taskOf(late).task_id });
