@@ -7,7 +7,7 @@ import { FakeService, type FakeServiceOptions } from "../support/fake-service.ts
 import { LedgerController } from "../support/ledger-controller.ts";
 import { killHard } from "../support/processes.ts";
 import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
-import { startBinClient, type ToolClient } from "../support/tool-client.ts";
+import { startBinClient, startToolClient, type ToolClient } from "../support/tool-client.ts";
 import { type TaskOutput, type ToolOutcome, taskOf } from "../support/tool-result.ts";
 
 /**
@@ -46,6 +46,13 @@ export class CrashSetup {
   /** Starts another process with the same ledger and folder. */
   async start(more: Record<string, string> = {}): Promise<ToolClient> {
     const client = await startBinClient(this.testFolders.env(this.service, { ...this.#more, ...more }));
+    this.#clients.push(client);
+    return client;
+  }
+
+  /** Starts a server in the process of the test with the same ledger and folder: what follows a killed process. */
+  async startSuccessor(more: Record<string, string> = {}): Promise<ToolClient> {
+    const client = await startToolClient(this.testFolders.env(this.service, { ...this.#more, ...more }));
     this.#clients.push(client);
     return client;
   }

@@ -33,8 +33,8 @@ it("the repeat of a cancelled call returns the running task early and pays nothi
   expect(await first).toBe("cancelled");
   const beganAt = performance.now();
   const task = taskOf(await client.call("generate_audio", call));
-  // It takes about two seconds, and longer on a busy machine.
-  expect(performance.now() - beganAt).toBeLessThan(30_000);
+  // Within two seconds, and somewhat later on a busy machine.
+  expect(performance.now() - beganAt).toBeLessThan(5000);
   expect(task).toMatchObject({ task_id: [...service.tasks.keys()][0], replayed: true });
   expect(service.count("create")).toBe(1);
 });

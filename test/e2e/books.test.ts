@@ -22,7 +22,7 @@ const SCALE = 0.01;
 const LONG_TIMEOUT_MS = 120_000;
 const CHAPTERS = 6;
 /** The number of paragraphs in each chapter of the book. All of them come from the first chapter of "Alice". */
-const PARAGRAPHS = 9;
+const PARAGRAPHS = 3;
 
 const ALICE = readFileSync(join(import.meta.dirname, "..", "..", "assets", "alice-chapter-1.md"), "utf8")
   .split(/\n\s*\n/)

@@ -11,6 +11,7 @@ import { GENERATIONS_PATH } from "../../src/contract/wire.ts";
 import { BIN, COMPILED, NODE } from "../support/bin-under-test.ts";
 import { FakeService } from "../support/fake-service.ts";
 import { PostgresServer, whyNoPostgres } from "../support/postgres-server.ts";
+import { skipBecause } from "../support/skip-because.ts";
 import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
 
 const report = z.strictObject({
@@ -309,7 +310,7 @@ describe.concurrent("doctor", () => {
   );
 });
 
-describe.skipIf(whyNoPostgres() !== undefined)("a shared store", () => {
+describe("a shared store", skipBecause(whyNoPostgres()), () => {
   it("that may lose acknowledged writes works with a warning", async () => {
     const postgres = await PostgresServer.start({ more: { fsync: "off" } });
     try {

@@ -1,12 +1,12 @@
 /** Lists: complete rows as text and as structured content, search by words, and the user's notes about voices. */
-import { spawn } from "node:child_process";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { VOICE_IDS } from "../../src/contract/voices.ts";
-import { BIN, FAST, NODE } from "../support/bin-under-test.ts";
+import { FAST } from "../support/bin-under-test.ts";
 import { FakeService } from "../support/fake-service.ts";
+import { runCommand } from "../support/run-command.ts";
 import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
 import { startBinClient, startToolClient, type ToolClient } from "../support/tool-client.ts";
 import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
@@ -100,13 +100,8 @@ describe("AUDIO_VOICE_NOTES", () => {
   it("with unknown ids is ignored for those, and doctor reports them", async () => {
     const path = await write('{ "sofia": "nobody" }');
     const env = testFolders.env(service, { ...FAST, AUDIO_VOICE_NOTES: path });
-    // The fake service runs in this process, so this process must not block while `doctor` runs.
-    const child = spawn(NODE, [BIN, "doctor"], { env });
-    let stdout = "";
-    child.stdout.on("data", (chunk) => {
-      stdout += String(chunk);
-    });
-    expect(await new Promise((resolve) => child.once("close", resolve))).toBe(0);
+    const { code, stdout } = await runCommand(["doctor"], env);
+    expect(code).toBe(0);
     expect(stdout).toMatch(/AUDIO_VOICE_NOTES has ids that are not voices: sofia/);
   });
 

@@ -1,11 +1,11 @@
 /** Arguments that are accepted in several forms: other spellings of a value, names for ids, words in any order. */
-import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PART_BYTES } from "../narration/narrator.ts";
-import { BIN, FAST, NODE } from "../support/bin-under-test.ts";
+import { FAST } from "../support/bin-under-test.ts";
 import { FakeService } from "../support/fake-service.ts";
+import { type EndedCommand, runCommand } from "../support/run-command.ts";
 import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
 import { startToolClient, type ToolClient } from "../support/tool-client.ts";
 import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
@@ -194,31 +194,30 @@ describe("lists", () => {
 });
 
 describe("on the command line", () => {
-  const run = (...args: string[]) => {
+  const run = async (...args: string[]): Promise<EndedCommand> => {
     const path = join(testFolders.root, "text.txt");
     writeFileSync(path, "A text of a file.");
-    const env = testFolders.env(service, FAST);
-    return spawnSync(NODE, [BIN, "narrate", path, ...args], { env, encoding: "utf8" });
+    return await runCommand(["narrate", path, ...args], testFolders.env(service, FAST));
   };
 
-  it.each(["0x10", "1e3", "Infinity", "ten"])("--max-credits %s is refused", (credits) => {
-    const { status, stderr } = run("--max-credits", credits);
+  it.each(["0x10", "1e3", "Infinity", "ten"])("--max-credits %s is refused", async (credits) => {
+    const { code, stderr } = await run("--max-credits", credits);
     expect(stderr).toMatch(
       /^audio-generation-mcp: --max-credits must be a whole number from 1 to 10,000,000/m,
     );
-    expect(status).toBe(2);
+    expect(code).toBe(2);
   });
 
-  it.each(["0x10", "1e3"])("sandbox --port %s is refused", (port) => {
-    const { status, stderr } = spawnSync(NODE, [BIN, "sandbox", "--port", port], { encoding: "utf8" });
+  it.each(["0x10", "1e3"])("sandbox --port %s is refused", async (port) => {
+    const { code, stderr } = await runCommand(["sandbox", "--port", port], {});
     expect(stderr).toMatch(/--port must be/);
-    expect(status).toBe(2);
+    expect(code).toBe(2);
   });
 
-  it("a voice may be given by name, and the error for an unknown one names the nearest", () => {
-    expect(run("--voice", "Sophie").status).toBe(0);
-    const { status, stderr } = run("--voice", "sofia");
+  it("a voice may be given by name, and the error for an unknown one names the nearest", async () => {
+    expect((await run("--voice", "Sophie")).code).toBe(0);
+    const { code, stderr } = await run("--voice", "sofia");
     expect(stderr).toMatch(/--voice must be the id or the name of a voice; nearest: sophie_en_zh/);
-    expect(status).toBe(2);
+    expect(code).toBe(2);
   });
 });

@@ -1,13 +1,18 @@
 /** `narrate` and `say` at a shell: what they make, and what they say to a person while something is in the way. */
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { buildText, PART_BYTES } from "../narration/narrator.ts";
-import { BIN, FAST, NODE, NODE_FLAGS } from "../support/bin-under-test.ts";
+import { FAST } from "../support/bin-under-test.ts";
 import { FakeService } from "../support/fake-service.ts";
+import {
+  type EndedCommand,
+  type RunningCommand,
+  runCommand,
+  startCommand,
+  startCommandProcess,
+} from "../support/run-command.ts";
 import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
 
 let service: FakeService;
@@ -29,37 +34,16 @@ afterEach(async () => {
 const ASSISTANT_WORDS =
   /the user|narration_id|task_id|max_credits|skip_failed|get_task|generate_audio|(?:the same|this) call again|client's settings/i;
 
-interface Said {
-  readonly stdout: string;
-  readonly stderr: string;
-}
+const env = (more: Record<string, string>): Record<string, string> =>
+  testFolders.env(service, { ...FAST, ...more });
 
-interface Run {
-  readonly child: ChildProcess;
-  readonly said: Said;
-  /** Resolves to the exit code. */
-  readonly ended: Promise<unknown>;
-}
+const start = (args: readonly string[], more: Record<string, string> = {}): RunningCommand =>
+  startCommand(args, env(more));
 
-function start(args: readonly string[], more: Record<string, string> = {}): Run {
-  const env = testFolders.env(service, { ...FAST, ...more });
-  const child = spawn(NODE, [...NODE_FLAGS, BIN, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
-  const said = { stdout: "", stderr: "" };
-  for (const name of ["stdout", "stderr"] as const)
-    child[name].on("data", (chunk) => {
-      said[name] += String(chunk);
-    });
-  return { child, said, ended: once(child, "close").then(([code]) => code) };
-}
-
-async function run(
-  args: readonly string[],
-  more: Record<string, string> = {},
-): Promise<Said & { code: unknown }> {
-  const { said, ended } = start(args, more);
-  const code = await ended;
-  expect(`${said.stdout}${said.stderr}`).not.toMatch(ASSISTANT_WORDS);
-  return { ...said, code };
+async function run(args: readonly string[], more: Record<string, string> = {}): Promise<EndedCommand> {
+  const ended = await runCommand(args, env(more));
+  expect(`${ended.stdout}${ended.stderr}`).not.toMatch(ASSISTANT_WORDS);
+  return ended;
 }
 
 const narrate = (...more: string[]): readonly string[] => [
@@ -233,7 +217,7 @@ it.each([
   const running = start(["say", "Good night.", "--output-format", "pcm"]);
   await expect.poll(() => running.said.stderr, { timeout: 10_000 }).toMatch(words);
   expect(running.said.stderr).not.toMatch(/unavailable[\s\S]*Sending the request/);
-  running.child.kill("SIGINT");
+  running.interrupt();
   await running.ended;
 });
 
@@ -242,9 +226,11 @@ it.each([
   ["narrate", narrateAway, /Interrupted: 0 of 2 parts saved, 0 credits charged\. Nothing was sent\. /],
 ])("Ctrl-C in %s says that nothing was sent if the service was never reached", async (_, command, words) => {
   const args = typeof command === "function" ? command() : command;
-  const { child, said, ended } = start(args, { AUDIO_BASE_URL: "http://127.0.0.1:9" });
+  // At its real length, the pause before the next try lasts until the interruption.
+  const away = { AUDIO_BASE_URL: "http://127.0.0.1:9", AUDIO_TIME_SCALE: "1" };
+  const { interrupt, said, ended } = start(args, away);
   await expect.poll(() => said.stderr, { timeout: 10_000 }).toMatch(/cannot be reached \(ECONNREFUSED\)/);
-  child.kill("SIGINT");
+  interrupt();
   await ended;
   expect(`${said.stdout}${said.stderr}`).toMatch(words);
 });
@@ -286,7 +272,7 @@ it("narrate --stop says of a finished or unbegun narration that there is nothing
 it("Ctrl-C in narrate --sandbox says that nothing was spent, and that the same command begins again", async () => {
   const running = start(narrate("--max-credits", "600", "--sandbox"));
   await expect.poll(() => running.said.stderr, { timeout: 20_000 }).toMatch(/Part 0 of 2 saved/);
-  running.child.kill("SIGINT");
+  running.interrupt();
   expect(await running.ended).toBe(3);
   expect(running.said.stdout).toMatch(
     /^Interrupted\. The sandbox ended.*nothing was spent, and the same command begins again\.\n$/,
@@ -301,9 +287,9 @@ it("narrate names the budget that has stopped it", async () => {
 
 it("Ctrl-C in narrate is told truly, and the same command fetches what was paid for", async () => {
   service.processingMs = 60_000;
-  const running = start(narrate("--max-credits", "600"));
+  const running = startCommandProcess(narrate("--max-credits", "600"), env({}));
   await expect.poll(() => service.tasks.size, { timeout: 10_000 }).toBe(2);
-  running.child.kill("SIGINT");
+  running.interrupt();
   expect(await running.ended).toBe(3);
   expect(running.said.stderr).not.toMatch(/unexpectedly|error:|warn:/);
   expect(running.said.stdout).toMatch(
@@ -320,9 +306,9 @@ it.each([
   ["voices --sample", ["voices", "--sample", "--yes"]],
 ])("Ctrl-C in %s says that what was sent is charged, and the same command fetches it", async (_, command) => {
   service.processingMs = 60_000;
-  const { child, said, ended } = start(command);
+  const { interrupt, said, ended } = start(command);
   await expect.poll(() => service.tasks.size, { timeout: 10_000 }).toBeGreaterThan(0);
-  child.kill("SIGINT");
+  interrupt();
   expect(await ended).toBe(1);
   expect(said.stderr).toMatch(
     /interrupted\. The service has accepted the text, makes and charges it\. The same command fetches it|interrupted;.*the same command fetches it/s,
@@ -337,9 +323,9 @@ it.each([0, 150, 600])(
   "Ctrl-C after %i ms leaves nothing half told, and nothing is paid twice",
   async (waitMs) => {
     service.processingMs = 300;
-    const running = start(narrate("--max-credits", "600"));
+    const running = startCommandProcess(narrate("--max-credits", "600"), env({}));
     await sleep(250 + waitMs);
-    running.child.kill("SIGINT");
+    running.interrupt();
     await running.ended;
     const said = `${running.said.stdout}${running.said.stderr}`;
     expect(said).not.toMatch(/unexpectedly|Error:|error:| {4}at /);

@@ -17,6 +17,7 @@ import { RawServer, type StartOptions } from "../faults/raw-server.ts";
 import { BIN, NODE } from "../support/bin-under-test.ts";
 import { countVoices } from "../support/count-voices.ts";
 import { findOldNode } from "../support/old-node.ts";
+import { type EndedCommand, runCommand } from "../support/run-command.ts";
 import { createTestFolders } from "../support/test-folders.ts";
 import { MAX_TOOL_LIST_BYTES } from "../support/tool-list-ceilings.ts";
 import { withoutPlayer } from "../support/without-player.ts";
@@ -220,14 +221,18 @@ describe("an older Node", () => {
 });
 
 describe("the command line", () => {
-  const run = (...args: string[]) => spawnSync(NODE, [BIN, ...args], { encoding: "utf8" });
+  const run = async (...args: string[]): Promise<EndedCommand> => await runCommand(args, {});
 
-  it("prints help and version", () => {
-    expect(run("--help")).toMatchObject({ status: 0, stderr: "" });
-    expect(run("help")).toEqual(expect.objectContaining({ status: 0, stdout: run("--help").stdout }));
-    expect(run("version")).toEqual(expect.objectContaining({ status: 0, stdout: run("--version").stdout }));
-    expect(run("--help").stdout).toContain("doctor");
-    expect(run("--version").stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  it("prints help and version", async () => {
+    expect(await run("--help")).toMatchObject({ code: 0, stderr: "" });
+    expect(await run("help")).toEqual(
+      expect.objectContaining({ code: 0, stdout: (await run("--help")).stdout }),
+    );
+    expect(await run("version")).toEqual(
+      expect.objectContaining({ code: 0, stdout: (await run("--version")).stdout }),
+    );
+    expect((await run("--help")).stdout).toContain("doctor");
+    expect((await run("--version")).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 
   it.each([
@@ -235,20 +240,20 @@ describe("the command line", () => {
     ["doctor", "--help"],
     ["help", "sandbox"],
     ["sandbox", "--port", "0", "--help"],
-  ])("prints the help of the command that it is asked for: %s %s", (...args) => {
+  ])("prints the help of the command that it is asked for: %s %s", async (...args) => {
     const name = args[0] === "help" ? args[1] : args[0];
     const expected = expect.stringMatching(new RegExp(`^Usage: audio-generation-mcp ${name}.*--\\w+`, "s"));
-    expect(run(...args)).toMatchObject({ status: 0, stderr: "", stdout: expected });
+    expect(await run(...args)).toMatchObject({ code: 0, stderr: "", stdout: expected });
   });
 
-  it("explains every option that it accepts, and names the nearest for one that it does not", () => {
-    const help = run("narrate", "--help").stdout;
+  it("explains every option that it accepts, and names the nearest for one that it does not", async () => {
+    const help = (await run("narrate", "--help")).stdout;
     for (const option of ["max-credits", "stop", "replace", "retake", "speaker", "voice", "multilingual"])
       expect(help).toMatch(new RegExp(`^  --${option}.*\\n      \\w`, "m"));
     expect(help).not.toContain("--edits");
-    expect(run("narrate", "a.md", "--vioce", "x").stderr).toContain("--voice is one");
-    expect(run("narrate", "a.md", "--credits", "1").stderr).toContain("--max-credits is one");
-    expect(run("narate", "a.md").stderr).toContain("narrate is one");
+    expect((await run("narrate", "a.md", "--vioce", "x")).stderr).toContain("--voice is one");
+    expect((await run("narrate", "a.md", "--credits", "1")).stderr).toContain("--max-credits is one");
+    expect((await run("narate", "a.md")).stderr).toContain("narrate is one");
   });
 
   it.each([
@@ -280,9 +285,9 @@ describe("the command line", () => {
     ["sandbox", "--port", "99999"],
     ["doctor", "--yaml"],
     ["tasks", "all"],
-  ])("answers bad usage in one sentence with exit 2: %s %s", (...args) => {
-    const result = run(...args);
-    expect(result).toMatchObject({ status: 2, stdout: "" });
+  ])("answers bad usage in one sentence with exit 2: %s %s", async (...args) => {
+    const result = await run(...args);
+    expect(result).toMatchObject({ code: 2, stdout: "" });
     expect(result.stderr).toMatch(/^audio-generation-mcp: .+\n$/);
   });
 
@@ -290,9 +295,9 @@ describe("the command line", () => {
     ["doctor", "--sandbox"],
     ["tasks", "--sandbox"],
     ["--sandbox", "doctor"],
-  ])("explains how to use the sandbox to a command with --sandbox: %s %s", (...args) => {
-    const result = run(...args);
-    expect(result).toMatchObject({ status: 2, stdout: "" });
+  ])("explains how to use the sandbox to a command with --sandbox: %s %s", async (...args) => {
+    const result = await run(...args);
+    expect(result).toMatchObject({ code: 2, stdout: "" });
     expect(result.stderr).toMatch(/do not go together.*Run "sandbox".*AUDIO_BASE_URL and AUDIO_API_KEY.*\n$/);
     expect(result.stderr.trim().split("\n")).toHaveLength(1);
   });

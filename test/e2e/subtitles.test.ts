@@ -2,11 +2,9 @@
  * Narrates a film's subtitles with the built bin. Each part is heard at the time of its cue, and a retake corrects a
  * late part.
  */
-import { execFile } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { extname, join } from "node:path";
-import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { z } from "zod";
 import { type RunningSandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
@@ -14,13 +12,13 @@ import { encode } from "../../src/sandbox/speech/encode/encode.ts";
 import type { SpeechEngine } from "../../src/sandbox/speech/speech.ts";
 import { decodeSamples } from "../audio/sound.ts";
 import { type NarrationOutput, narrationOf } from "../narration/narrator.ts";
-import { BIN, FAST, NODE, NODE_FLAGS } from "../support/bin-under-test.ts";
+import { FAST } from "../support/bin-under-test.ts";
 import { describeWithFfprobe } from "../support/ffprobe.ts";
+import { runCommand } from "../support/run-command.ts";
 import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
 import { startToolClient, type ToolClient } from "../support/tool-client.ts";
 import { resultTextOf } from "../support/tool-result.ts";
 
-const run = promisify(execFile);
 const planned = z.looseObject({ message: z.string() });
 
 const SECONDS_A_CHARACTER = 0.05;
@@ -215,7 +213,7 @@ describeWithFfprobe("subtitles", () => {
     const film = join(testFolders.root, "texts", "film.srt");
     const env = testFolders.env(sandbox, FAST);
     const args = ["narrate", film, "--output-format", "pcm", "--retake", "1@1.8=cue 6", "--json"];
-    const { stdout } = await run(NODE, [...NODE_FLAGS, BIN, ...args], { env });
+    const { stdout } = await runCommand(args, env);
     const plan = planned.parse(JSON.parse(stdout));
     expect(plan.message).toContain("8 cues in 6 parts");
     expect(plan.message).not.toContain("cue 6 (");

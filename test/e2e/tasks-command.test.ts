@@ -1,11 +1,11 @@
 /** The output of the `tasks` command: the ledger, without characters that a terminal interprets. */
-import { spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { BIN, COMPILED, NODE } from "../support/bin-under-test.ts";
+import { COMPILED } from "../support/bin-under-test.ts";
 import { FakeService } from "../support/fake-service.ts";
+import { runCommand } from "../support/run-command.ts";
 import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
 import { startToolClient } from "../support/tool-client.ts";
 import { taskOf } from "../support/tool-result.ts";
@@ -26,10 +26,12 @@ afterEach(async () => {
 const PROMPT = "Red \u001b[31m \u009b31m \u202egnp.exe\u202c \u2066x\u2069 \u200b\u{e0041} end 👩‍💻";
 const ACTIVE = /[^\P{C}\n\u200d]|[\u2028\u2029]/u;
 
-function tasks(...args: string[]): string {
-  const env = testFolders.env(service, { ...COMPILED, AUDIO_TIME_SCALE: "0.001" });
-  const result = spawnSync(NODE, [BIN, "tasks", ...args], { env, encoding: "utf8" });
-  expect(result).toMatchObject({ status: 0, stderr: "" });
+async function tasks(
+  args: readonly string[] = [],
+  env = testFolders.env(service, { AUDIO_TIME_SCALE: "0.001" }),
+): Promise<string> {
+  const result = await runCommand(["tasks", ...args], env);
+  expect(result).toMatchObject({ code: 0, stderr: "" });
   return result.stdout;
 }
 
@@ -42,15 +44,15 @@ describe("a request with characters that a terminal interprets", () => {
     await client.close();
   });
 
-  it("is listed with these escaped", () => {
-    const text = tasks();
+  it("is listed with these escaped", async () => {
+    const text = await tasks();
     expect(text).not.toMatch(ACTIVE);
     expect(text).toContain("\\u{9b}31m \\u{202e}gnp.exe\\u{202c}");
     expect(text).toContain("👩‍💻");
   });
 
-  it("keeps its meaning in JSON, which contains only escapes of them", () => {
-    const text = tasks("--json");
+  it("keeps its meaning in JSON, which contains only escapes of them", async () => {
+    const text = await tasks(["--json"]);
     expect(text.replaceAll("👩‍💻", "")).not.toMatch(/[^\P{C}\n]|[\u2028\u2029]/u);
     const row = z.looseObject({ prompt_excerpt: z.string() });
     const { tasks: rows } = z.looseObject({ tasks: z.array(row) }).parse(JSON.parse(text));
@@ -79,44 +81,43 @@ describe("a request that was refused", () => {
 
 describe("a ledger without a request for this address", () => {
   it("is reported as empty only if it is empty", async () => {
-    expect(tasks()).toBe("No requests recorded yet.\n");
+    expect(await tasks()).toBe("No requests recorded yet.\n");
     const client = await startToolClient(
       testFolders.env(service, { ...COMPILED, AUDIO_TIME_SCALE: "0.001" }),
     );
     await client.call("generate_audio", { prompt: "For another address" });
     await client.close();
     const env = testFolders.env({ baseUrl: "http://127.0.0.1:9", apiKey: "sk-other" });
-    const result = spawnSync(NODE, [BIN, "tasks"], { env, encoding: "utf8" });
-    expect(result).toMatchObject({ status: 0, stderr: "" });
-    expect(result.stdout).toBe(
+    expect(await tasks([], env)).toBe(
       `No requests recorded yet for http://127.0.0.1:9 (AUDIO_BASE_URL); the ledger holds some for ${service.baseUrl}.\n`,
     );
   });
 });
 
-describe.each([["tasks"], ["narrate", "-", "--max-credits", "100"]])(
-  "a ledger that is out of order (%s)",
-  (...args) => {
-    const failing = (env: Record<string, string>): string => {
-      const all = testFolders.env(service, env);
-      const result = spawnSync(NODE, [BIN, ...args], { env: all, encoding: "utf8", input: "A text." });
-      expect(result).toMatchObject({ status: 1, stdout: "" });
-      expect(result.stderr.trim().split("\n")).toHaveLength(1);
-      return result.stderr;
-    };
+describe.each(["tasks", "narrate"])("a ledger that is out of order (%s)", (command) => {
+  const failing = async (env: Record<string, string>): Promise<string> => {
+    const text = join(testFolders.root, "text.md");
+    writeFileSync(text, "A text.");
+    const args = command === "narrate" ? [command, text, "--max-credits", "100"] : [command];
+    const result = await runCommand(args, testFolders.env(service, env));
+    expect(result).toMatchObject({ code: 1, stdout: "" });
+    expect(result.stderr.trim().split("\n")).toHaveLength(1);
+    return result.stderr;
+  };
 
-    it("is reported with its fix: damaged", () => {
-      mkdirSync(testFolders.stateDir, { recursive: true });
-      writeFileSync(join(testFolders.stateDir, "ledger.sqlite"), "");
-      expect(failing({})).toMatch(/is damaged and was left as it is\. Restore it from a backup, or move it/);
-    });
+  it("is reported with its fix: damaged", async () => {
+    mkdirSync(testFolders.stateDir, { recursive: true });
+    writeFileSync(join(testFolders.stateDir, "ledger.sqlite"), "");
+    expect(await failing({})).toMatch(
+      /is damaged and was left as it is\. Restore it from a backup, or move it/,
+    );
+  });
 
-    it("is reported with its fix: a file in place of its folder", () => {
-      const file = join(testFolders.root, "plain-file");
-      writeFileSync(file, "");
-      expect(failing({ AUDIO_STATE_DIR: file })).toMatch(
-        /plain-file cannot be used: it is a file, not a folder\. Set AUDIO_STATE_DIR/,
-      );
-    });
-  },
-);
+  it("is reported with its fix: a file in place of its folder", async () => {
+    const file = join(testFolders.root, "plain-file");
+    writeFileSync(file, "");
+    expect(await failing({ AUDIO_STATE_DIR: file })).toMatch(
+      /plain-file cannot be used: it is a file, not a folder\. Set AUDIO_STATE_DIR/,
+    );
+  });
+});

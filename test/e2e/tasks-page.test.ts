@@ -1,13 +1,12 @@
 /** `tasks --html FILE`: the ledger as a web page with players. Overwrites only its own pages. */
-import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type PageEntry, renderAudioPage } from "../../src/commands/tasks-page.ts";
 import { buildText, Narrator, paragraph } from "../narration/narrator.ts";
-import { BIN, NODE } from "../support/bin-under-test.ts";
 import { FakeService } from "../support/fake-service.ts";
+import { type EndedCommand, runCommand } from "../support/run-command.ts";
 import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
 import { startToolClient } from "../support/tool-client.ts";
 import { type TaskOutput, taskOf } from "../support/tool-result.ts";
@@ -37,24 +36,19 @@ describe("tasks --html", () => {
     await testFolders.remove();
   });
 
-  function tasks(...args: string[]) {
-    const { status, stdout, stderr } = spawnSync(NODE, [BIN, "tasks", ...args], {
-      env: testFolders.env(service, FAST),
-      encoding: "utf8",
-    });
-    return { status, stdout, stderr };
-  }
+  const tasks = async (...args: string[]): Promise<EndedCommand> =>
+    await runCommand(["tasks", ...args], testFolders.env(service, FAST));
 
   it("isolates bidirectional characters of a prompt", async () => {
     const client = await startToolClient(testFolders.env(service, FAST));
     await client.call("generate_audio", { prompt: "\u202eturned\u202c and \u2067more" });
     await client.close();
-    expect(tasks("--html", file).status).toBe(0);
+    expect((await tasks("--html", file)).code).toBe(0);
     expect(readFileSync(file, "utf8")).toContain("<p><bdi>\u202eturned\u202c and \u2067more</bdi></p>");
   });
 
-  it("contains the requests, the cost by day and voice, and a player for each playable file", () => {
-    expect(tasks("--html", file)).toEqual({ status: 0, stdout: `Written: ${file}\n`, stderr: "" });
+  it("contains the requests, the cost by day and voice, and a player for each playable file", async () => {
+    expect(await tasks("--html", file)).toEqual({ code: 0, stdout: `Written: ${file}\n`, stderr: "" });
     const page = readFileSync(file, "utf8");
     const src = pathToFileURL(made.audio?.path ?? "").href.replaceAll("'", "&#39;");
     expect(page).toContain(`<audio controls preload="none" src="${src}"`);
@@ -65,10 +59,10 @@ describe("tasks --html", () => {
     expect(statSync(file).mode & 0o077).toBe(0);
   });
 
-  it("overwrites only its own page", () => {
-    expect(tasks("--html", file).status).toBe(0);
+  it("overwrites only its own page", async () => {
+    expect((await tasks("--html", file)).code).toBe(0);
     writeFileSync(file, `${readFileSync(file, "utf8")}<!-- older -->`);
-    expect(tasks("--html", file).status).toBe(0);
+    expect((await tasks("--html", file)).code).toBe(0);
     expect(readFileSync(file, "utf8")).not.toContain("older");
 
     const [foreignPath, link, folder] = ["mine.html", "link.html", "folder.html"].map((name) =>
@@ -82,19 +76,18 @@ describe("tasks --html", () => {
       [link, "is a symbolic link"],
       [folder, "is not a file that can be read"],
     ]) {
-      const { status, stderr } = tasks("--html", path ?? "");
-      expect(status).toBe(1);
+      const { code, stderr } = await tasks("--html", path ?? "");
+      expect(code).toBe(1);
       expect(stderr).toContain(`${path} ${why}; it stays as it is.`);
     }
     expect(readFileSync(foreignPath ?? "", "utf8")).toBe("<!doctype html><p>mine");
   });
 
-  it("reports where it cannot write, and what the option needs", () => {
-    expect(tasks("--html", join(testFolders.root, "nowhere", "tasks.html")).stderr).toContain(
-      "cannot be written (ENOENT)",
-    );
-    expect(tasks("--html", file, "--json")).toMatchObject({ status: 2 });
-    expect(tasks("--html", "")).toMatchObject({ status: 2 });
+  it("reports where it cannot write, and what the option needs", async () => {
+    const { stderr } = await tasks("--html", join(testFolders.root, "nowhere", "tasks.html"));
+    expect(stderr).toContain("cannot be written (ENOENT)");
+    expect(await tasks("--html", file, "--json")).toMatchObject({ code: 2 });
+    expect(await tasks("--html", "")).toMatchObject({ code: 2 });
   });
 });
 
@@ -113,11 +106,8 @@ describe("a task that a narration and a request share", () => {
     expect(narrator.service.count("create")).toBe(2);
     await narrator.narrate({ text: buildText("Never made") });
     const file = join(narrator.testFolders.root, "tasks.html");
-    const { status } = spawnSync(NODE, [BIN, "tasks", "--html", file], {
-      env: narrator.testFolders.env(narrator.service, FAST),
-      encoding: "utf8",
-    });
-    expect(status).toBe(0);
+    const env = narrator.testFolders.env(narrator.service, FAST);
+    expect((await runCommand(["tasks", "--html", file], env)).code).toBe(0);
     const page = readFileSync(file, "utf8");
     expect(page).toContain("2 requests, 20 credits. 1 plan beside them costs nothing.");
     expect(page).toMatch(/Cost by voice<\/h2><dl><dt>the service&#39;s default<\/dt>.*<dd>20 credits<\/dd>/);

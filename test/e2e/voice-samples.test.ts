@@ -1,11 +1,11 @@
 /** Samples of voices: paid once, listed by list_voices, and playable on a page. */
-import { spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { VOICE_IDS } from "../../src/contract/voices.ts";
-import { BIN, FAST, NODE } from "../support/bin-under-test.ts";
+import { FAST } from "../support/bin-under-test.ts";
 import { FakeService } from "../support/fake-service.ts";
+import { type EndedCommand, runCommand } from "../support/run-command.ts";
 import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
 import { startToolClient } from "../support/tool-client.ts";
 import { resultTextOf } from "../support/tool-result.ts";
@@ -21,21 +21,8 @@ afterEach(async () => {
   await testFolders.remove();
 });
 
-async function run(
-  ...args: string[]
-): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }> {
-  const child = spawn(NODE, [BIN, "voices", ...args], {
-    env: testFolders.env(service, FAST),
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  const said = { stdout: "", stderr: "" };
-  for (const name of ["stdout", "stderr"] as const)
-    child[name].on("data", (chunk) => {
-      said[name] += String(chunk);
-    });
-  const code = await new Promise<number>((resolve) => child.once("close", (given) => resolve(given ?? -1)));
-  return { code, ...said };
-}
+const run = async (...args: string[]): Promise<EndedCommand> =>
+  await runCommand(["voices", ...args], testFolders.env(service, FAST));
 
 it("voice samples are made once for all voices, and are free from then on", async () => {
   const page = join(testFolders.root, "voices.html");

@@ -10,8 +10,8 @@ import { runChaosRounds } from "./chaos/chaos-run.ts";
 
 describe("whatever fails, each request is one task, one charge and one whole file, and the key is in no output", () => {
   for (const store of STORES) {
-    const whySkipped = store === "postgres" ? whyNoPostgres() : undefined;
-    it(`with the ledger in ${store}`, skipBecause(whySkipped ?? null), async () => {
+    const whyNot = store === "postgres" ? whyNoPostgres() : null;
+    it(`with the ledger in ${store}`, skipBecause(whyNot), async () => {
       const stores = await openLedgerStores(store);
       await expect(runChaosRounds(20_261_121, stores, 5).finally(stores.close)).resolves.toBeDefined();
     });

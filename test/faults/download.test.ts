@@ -218,7 +218,7 @@ describe("the whole audio is saved once, byte for byte, when the download", () =
     expect(task.audio?.size_bytes).toBe(20_000);
     setup.misbehave(always("content", missing));
     const call = { prompt: `It is not there: ${title}` };
-    const late = await setup.server.call("generate_audio", { ...call, wait_seconds: 2 });
+    const late = await setup.server.call("generate_audio", { ...call, wait_seconds: 0.5 });
     expect(resultTextOf(late)).toMatch(/has succeeded; .*Cost 10 credits.*its audio is not there yet/s);
     const error = errorOf(await setup.server.call("download_audio", { task_id: taskOf(late).task_id }));
     expect(error).toMatchObject({ retryable: true, task_id: taskOf(late).task_id });
@@ -227,7 +227,11 @@ describe("the whole audio is saved once, byte for byte, when the download", () =
     expect([audio?.size_bytes, setup.service.tasks.size]).toEqual([20_000, 2]);
   });
 
-  it.each(OUTPUT_FORMATS.flatMap((format) => CUTS.map(([form, cut]) => [form, format, cut] as const)))(
+  // Each form of a cut in one format, and each format with one form.
+  const cutsByFormat = OUTPUT_FORMATS.flatMap((format) =>
+    CUTS.slice(0, format === "mp3" ? CUTS.length : 1).map(([form, cut]) => [form, format, cut] as const),
+  );
+  it.each(cutsByFormat)(
     "ends cleanly after half of what the task states, with %s, as %s",
     async (form, format, cut) => {
       const setup = shared();

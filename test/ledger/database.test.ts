@@ -24,7 +24,7 @@ const newPostgresUrl = databasesOfFile();
 type NewDatabase = () => Promise<TestDatabaseOptions>;
 const engines: Array<[string, NewDatabase, string | null]> = [
   ["SQLite", async () => ({ stateDir: scratchFolder() }), null],
-  ["PostgreSQL", async () => ({ storeUrl: await newPostgresUrl() }), whyNoPostgres() ?? null],
+  ["PostgreSQL", async () => ({ storeUrl: await newPostgresUrl() }), whyNoPostgres()],
 ];
 
 const insert = (tx: Tx, name: string) => tx.insertInto("agm_document").values({ name, value: "" }).execute();

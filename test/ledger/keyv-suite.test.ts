@@ -26,7 +26,7 @@ describe("Keyv over SQLite", () => {
   keyvTestSuite(vitest, Keyv, () => new KeyvDocuments(database));
 });
 
-describe("Keyv over PostgreSQL", skipBecause(whyNoPostgres() ?? null), () => {
+describe("Keyv over PostgreSQL", skipBecause(whyNoPostgres()), () => {
   let server: PostgresServer;
   let database: Database;
   beforeAll(async () => {

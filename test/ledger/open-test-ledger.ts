@@ -31,7 +31,7 @@ export const listEngines = (newPostgresUrl: () => Promise<string>): readonly Eng
   },
   {
     engine: "PostgreSQL",
-    whyNot: whyNoPostgres() ?? null,
+    whyNot: whyNoPostgres(),
     createPlace: async () => ({
       clock: new ManualClock(),
       stateDir: null,

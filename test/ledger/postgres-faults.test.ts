@@ -29,7 +29,7 @@ import { scratchFolder } from "../support/scratch.ts";
 import { skipBecause } from "../support/skip-because.ts";
 import { addSend, expectAway, listSends, openShared, read, write } from "./shared-database.ts";
 
-const NO_POSTGRES = skipBecause(whyNoPostgres() ?? null);
+const NO_POSTGRES = skipBecause(whyNoPostgres());
 
 /** Starts a server that only one test uses, and removes it after the test. */
 async function ownServer(settings: PostgresSettings = {}): Promise<PostgresServer> {

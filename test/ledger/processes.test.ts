@@ -10,6 +10,7 @@ import { createLog } from "../../src/log.ts";
 import { createProcessId, isProcessDead } from "../../src/process-id.ts";
 import { PostgresServer, whyNoPostgres } from "../support/postgres-server.ts";
 import { scratchFolder } from "../support/scratch.ts";
+import { skipBecause } from "../support/skip-because.ts";
 import { Child } from "./child.ts";
 import { ask, place } from "./place-request.ts";
 import type { Job } from "./worker.ts";
@@ -187,7 +188,7 @@ function processesSuite(name: string, openFactory: () => Promise<StorageFactory>
 }
 
 processesSuite("SQLite", openSqliteFactory);
-describe.skipIf(whyNoPostgres() !== undefined)("with PostgreSQL", () => {
+describe("with PostgreSQL", skipBecause(whyNoPostgres()), () => {
   processesSuite("PostgreSQL", openPostgresFactory);
 });
 

@@ -13,134 +13,138 @@ import { ELSEWHERE, KILLED, machinesOn, type Store, startClient, whyNotElsewhere
 const CALL = { prompt: "A task that outlives its process", file_name: "outlives" };
 
 const audioOf = (structured: unknown) => taskOutput.parse(structured).audio;
-const stores: Store[] = whyNoPostgres() === undefined ? ["sqlite", "postgres"] : ["sqlite"];
+const STORES: ReadonlyArray<{ store: Store; whyNot: string | null }> = [
+  { store: "sqlite", whyNot: null },
+  { store: "postgres", whyNot: whyNoPostgres() },
+];
 const newDatabase = databasesOfFile();
 
-describe.each(stores)("on %s", (store) => {
-  it("a new process resumes the running task of a killed process by its MCP task", async () => {
-    const service = await startService({ processingMs: 400 });
-    const start = await machinesOn(store, service, newDatabase);
-    const { client: killTarget } = await start();
-    const mcpTaskId = await killTarget.begin(CALL);
-    await killTarget.pollUntil(mcpTaskId, () => service.count("query") > 0);
-    await killTarget.kill();
-    const { client: successor } = await start();
-    const result = await successor.result(mcpTaskId);
-    const audio = audioOf(result.structuredContent);
-    expect(existsSync(audio?.path ?? "")).toBe(true);
-    expect(audio?.path).toMatch(/outlives\.mp3$/);
-    expect(result.content[0]?.text).toMatch(/Saved .*task_id task-/);
-    expect(service.count("create")).toBe(1);
-  });
-
-  it("a new process sends once what a killed process had not sent yet", async () => {
-    const service = await startService();
-    const start = await machinesOn(store, service, newDatabase);
-    const release = holdSubmissions(service);
-    const { client: killTarget } = await start();
-    const mcpTaskId = await killTarget.begin(CALL);
-    expect(await killTarget.fetchTask(mcpTaskId)).toMatchObject({ status: "working" });
-    await killTarget.kill();
-    release();
-    const { client: successor } = await start();
-    expect(audioOf((await successor.result(mcpTaskId)).structuredContent)?.path).toMatch(/outlives\.mp3$/);
-    expect(service.tasks.size).toBe(1);
-  });
-
-  it("any process that polls resolves a submission without a response", async () => {
-    const service = await startService();
-    const start = await machinesOn(store, service, newDatabase);
-    const { client: killTarget } = await start();
-    const reached = new Promise<void>((resolve) => {
-      service.intercept = (exchange) => {
-        if (exchange.kind !== "create") return false;
-        service.accept(exchange);
-        resolve();
-        return true;
-      };
-    });
-    const mcpTaskId = await killTarget.begin(CALL);
-    await reached;
-    await killTarget.kill();
-    service.intercept = undefined;
-    const { client: successor } = await start();
-    expect((await successor.waitForEnd(mcpTaskId)).status).toBe("completed");
-    expect(service.tasks.size).toBe(1);
-  });
-
-  it("two processes get the same from one MCP task, at the same time and long after its end", async () => {
-    const service = await startService({ processingMs: 300 });
-    const start = await machinesOn(store, service, newDatabase);
-    const [{ client: first }, { client: second }] = await Promise.all([start(), start()]);
-    const release = holdSubmissions(service);
-    const mcpTaskId = await first.begin(CALL);
-    expect(await second.fetchTask(mcpTaskId)).toMatchObject({
-      status: "working",
-      statusMessage: expect.stringMatching(/^[A-Z].*\.$/),
-    });
-    release();
-    const ends = await Promise.all([first.waitForEnd(mcpTaskId), second.waitForEnd(mcpTaskId)]);
-    for (const [index, client] of [first, second].entries()) {
-      const audio = audioOf(resultOf(ends[index] ?? ends[0]).structuredContent);
-      expect(existsSync(audio?.path ?? "")).toBe(true);
-      expect(await client.fetchTask(mcpTaskId)).toEqual(ends[index]);
-    }
-    expect(service.tasks.size).toBe(1);
-    const { client: third } = await start();
-    expect((await third.fetchTask(mcpTaskId)).status).toBe("completed");
-  });
-
-  it("a new process reports a failed attempt like the first one, and does not repeat it", async () => {
-    const service = await startService({ processingMs: 0 });
-    service.intercept = (exchange) => {
-      if (exchange.kind === "create") {
-        const task = service.accept(exchange);
-        if (task !== "conflict") task.status = "failed";
-      }
-      return false;
-    };
-    const start = await machinesOn(store, service, newDatabase);
-    const { client: first } = await start();
-    const mcpTaskId = await first.begin(CALL);
-    const failed = await first.waitForEnd(mcpTaskId);
-    expect(failed.status).toBe("completed");
-    const result = resultOf(failed);
-    expect(result.isError).toBe(true);
-    expect(result.content[0]?.text).toMatch(/^task_failed: Task task-.*the voice was lost/);
-    const submissions = service.count("create");
-    const { client: second } = await start();
-    expect(await second.fetchTask(mcpTaskId)).toEqual(failed);
-    expect(service.count("create")).toBe(submissions);
-    // The next call makes another attempt with its own MCP task. The first MCP task keeps its result.
-    service.intercept = undefined;
-    const next = await second.begin(CALL);
-    expect(next).not.toBe(mcpTaskId);
-    expect(resultOf(await second.waitForEnd(next)).isError).toBeUndefined();
-    for (const client of [first, second]) expect(await client.fetchTask(mcpTaskId)).toEqual(failed);
-  });
-
-  it.each([
-    ["accepted", "query", 1],
-    ["sent, its answer perhaps not seen", "create", 2],
-  ] as const)(
-    "an attempt that failed under a killed process is reported, and no other is made: %s",
-    async (_what, kind, maxSubmissions) => {
-      const service = await startService({ processingMs: 300 });
+for (const { store, whyNot } of STORES)
+  describe(`on ${store}`, skipBecause(whyNot), () => {
+    it("a new process resumes the running task of a killed process by its MCP task", async () => {
+      const service = await startService({ processingMs: 400 });
       const start = await machinesOn(store, service, newDatabase);
       const { client: killTarget } = await start();
       const mcpTaskId = await killTarget.begin(CALL);
-      await killTarget.pollUntil(mcpTaskId, () => service.count(kind) > 0 && service.tasks.size > 0);
+      await killTarget.pollUntil(mcpTaskId, () => service.count("query") > 0);
       await killTarget.kill();
-      for (const task of service.tasks.values()) task.status = "failed";
       const { client: successor } = await start();
       const result = await successor.result(mcpTaskId);
-      expect(result.isError).toBe(true);
-      expect(result.content[0]?.text).toMatch(/^task_failed/);
+      const audio = audioOf(result.structuredContent);
+      expect(existsSync(audio?.path ?? "")).toBe(true);
+      expect(audio?.path).toMatch(/outlives\.mp3$/);
+      expect(result.content[0]?.text).toMatch(/Saved .*task_id task-/);
+      expect(service.count("create")).toBe(1);
+    });
+
+    it("a new process sends once what a killed process had not sent yet", async () => {
+      const service = await startService();
+      const start = await machinesOn(store, service, newDatabase);
+      const release = holdSubmissions(service);
+      const { client: killTarget } = await start();
+      const mcpTaskId = await killTarget.begin(CALL);
+      expect(await killTarget.fetchTask(mcpTaskId)).toMatchObject({ status: "working" });
+      await killTarget.kill();
+      release();
+      const { client: successor } = await start();
+      expect(audioOf((await successor.result(mcpTaskId)).structuredContent)?.path).toMatch(/outlives\.mp3$/);
       expect(service.tasks.size).toBe(1);
-      expect(service.count("create")).toBeLessThanOrEqual(maxSubmissions);
-    },
-  );
-});
+    });
+
+    it("any process that polls resolves a submission without a response", async () => {
+      const service = await startService();
+      const start = await machinesOn(store, service, newDatabase);
+      const { client: killTarget } = await start();
+      const reached = new Promise<void>((resolve) => {
+        service.intercept = (exchange) => {
+          if (exchange.kind !== "create") return false;
+          service.accept(exchange);
+          resolve();
+          return true;
+        };
+      });
+      const mcpTaskId = await killTarget.begin(CALL);
+      await reached;
+      await killTarget.kill();
+      service.intercept = undefined;
+      const { client: successor } = await start();
+      expect((await successor.waitForEnd(mcpTaskId)).status).toBe("completed");
+      expect(service.tasks.size).toBe(1);
+    });
+
+    it("two processes get the same from one MCP task, at the same time and long after its end", async () => {
+      const service = await startService({ processingMs: 300 });
+      const start = await machinesOn(store, service, newDatabase);
+      const [{ client: first }, { client: second }] = await Promise.all([start(), start()]);
+      const release = holdSubmissions(service);
+      const mcpTaskId = await first.begin(CALL);
+      expect(await second.fetchTask(mcpTaskId)).toMatchObject({
+        status: "working",
+        statusMessage: expect.stringMatching(/^[A-Z].*\.$/),
+      });
+      release();
+      const ends = await Promise.all([first.waitForEnd(mcpTaskId), second.waitForEnd(mcpTaskId)]);
+      for (const [index, client] of [first, second].entries()) {
+        const audio = audioOf(resultOf(ends[index] ?? ends[0]).structuredContent);
+        expect(existsSync(audio?.path ?? "")).toBe(true);
+        expect(await client.fetchTask(mcpTaskId)).toEqual(ends[index]);
+      }
+      expect(service.tasks.size).toBe(1);
+      const { client: third } = await start();
+      expect((await third.fetchTask(mcpTaskId)).status).toBe("completed");
+    });
+
+    it("a new process reports a failed attempt like the first one, and does not repeat it", async () => {
+      const service = await startService({ processingMs: 0 });
+      service.intercept = (exchange) => {
+        if (exchange.kind === "create") {
+          const task = service.accept(exchange);
+          if (task !== "conflict") task.status = "failed";
+        }
+        return false;
+      };
+      const start = await machinesOn(store, service, newDatabase);
+      const { client: first } = await start();
+      const mcpTaskId = await first.begin(CALL);
+      const failed = await first.waitForEnd(mcpTaskId);
+      expect(failed.status).toBe("completed");
+      const result = resultOf(failed);
+      expect(result.isError).toBe(true);
+      expect(result.content[0]?.text).toMatch(/^task_failed: Task task-.*the voice was lost/);
+      const submissions = service.count("create");
+      const { client: second } = await start();
+      expect(await second.fetchTask(mcpTaskId)).toEqual(failed);
+      expect(service.count("create")).toBe(submissions);
+      // The next call makes another attempt with its own MCP task. The first MCP task keeps its result.
+      service.intercept = undefined;
+      const next = await second.begin(CALL);
+      expect(next).not.toBe(mcpTaskId);
+      expect(resultOf(await second.waitForEnd(next)).isError).toBeUndefined();
+      for (const client of [first, second]) expect(await client.fetchTask(mcpTaskId)).toEqual(failed);
+    });
+
+    it.each([
+      ["accepted", "query", 1],
+      ["sent, its answer perhaps not seen", "create", 2],
+    ] as const)(
+      "an attempt that failed under a killed process is reported, and no other is made: %s",
+      async (_what, kind, maxSubmissions) => {
+        const service = await startService({ processingMs: 300 });
+        const start = await machinesOn(store, service, newDatabase);
+        const { client: killTarget } = await start();
+        const mcpTaskId = await killTarget.begin(CALL);
+        await killTarget.pollUntil(mcpTaskId, () => service.count(kind) > 0 && service.tasks.size > 0);
+        await killTarget.kill();
+        for (const task of service.tasks.values()) task.status = "failed";
+        const { client: successor } = await start();
+        const result = await successor.result(mcpTaskId);
+        expect(result.isError).toBe(true);
+        expect(result.content[0]?.text).toMatch(/^task_failed/);
+        expect(service.tasks.size).toBe(1);
+        expect(service.count("create")).toBeLessThanOrEqual(maxSubmissions);
+      },
+    );
+  });
 
 describe("on another machine", skipBecause(whyNoPostgres() ?? whyNotElsewhere() ?? null), () => {
   it.each([

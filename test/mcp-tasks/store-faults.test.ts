@@ -8,7 +8,7 @@ import { startClient } from "./task-processes.ts";
 
 it(
   "a query and a cancellation are -32603, and the task is working again afterwards",
-  skipBecause(whyNoPostgres() ?? null),
+  skipBecause(whyNoPostgres()),
   async () => {
     const postgres = await PostgresServer.start();
     onTestFinished(() => postgres.remove());

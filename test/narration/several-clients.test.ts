@@ -317,7 +317,7 @@ describe("the limit", () => {
   it("is not spent by a call that was cancelled before it began", async () => {
     const signal = AbortSignal.abort(new Error("gone"));
     const args = { text: EIGHT, output_format: "pcm", max_credits: 5000, wait_seconds: 0 };
-    await narrator.client.call("narrate", args, { signal }).catch(() => undefined);
+    await expect(narrator.client.call("narrate", args, { signal })).rejects.toThrow();
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(narrator.service.tasks.size).toBe(0);
   });

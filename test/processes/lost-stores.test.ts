@@ -2,6 +2,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { FAST } from "../support/bin-under-test.ts";
 import { freePort } from "../support/free-port.ts";
 import { PostgresServer, whyNoPostgres } from "../support/postgres-server.ts";
+import { skipBecause } from "../support/skip-because.ts";
 import { errorOf, taskOf } from "../support/tool-result.ts";
 import { openLedgerController, startProcess, startService, useTestFolders } from "./server-processes.ts";
 
@@ -36,7 +37,7 @@ describe("a ledger that cannot be written", () => {
   });
 });
 
-describe.skipIf(whyNoPostgres() !== undefined)("a shared store that is unreachable", () => {
+describe("a shared store that is unreachable", skipBecause(whyNoPostgres()), () => {
   it.each(["killed", "frozen"])(
     "(%s) is an error in time with nothing sent, and work continues when it is back",
     async (fault) => {

@@ -5,6 +5,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { COMPILED } from "../support/bin-under-test.ts";
 import { PostgresServer, whyNoPostgres } from "../support/postgres-server.ts";
+import { skipBecause } from "../support/skip-because.ts";
 import type { TestFolders } from "../support/test-folders.ts";
 import type { ToolClient } from "../support/tool-client.ts";
 import { taskOf } from "../support/tool-result.ts";
@@ -43,17 +44,17 @@ async function twoMachines(): Promise<Site> {
 }
 
 const sites = [
-  { where: "on one machine's ledger", set: oneMachine, machines: 1, skip: false },
+  { where: "on one machine's ledger", set: oneMachine, machines: 1, whyNot: null },
   {
     where: "on two machines that share a PostgreSQL",
     set: twoMachines,
     machines: 2,
-    skip: whyNoPostgres() !== undefined,
+    whyNot: whyNoPostgres(),
   },
 ];
 
-for (const { where, set, machines, skip } of sites) {
-  describe.skipIf(skip)(`four processes ${where}`, () => {
+for (const { where, set, machines, whyNot } of sites) {
+  describe(`four processes ${where}`, skipBecause(whyNot), () => {
     it("make one task of the same input requested at once, and all return it", async () => {
       const service = await startService({ processingMs: 150, limitScale: SCALE });
       const { allTestFolders, settings } = await set();

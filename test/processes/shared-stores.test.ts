@@ -3,12 +3,13 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { FAST } from "../support/bin-under-test.ts";
 import { selfSigned } from "../support/certificates.ts";
 import { PostgresServer, whyNoPostgres } from "../support/postgres-server.ts";
+import { skipBecause } from "../support/skip-because.ts";
 import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
 import { startProcess, startService, useTestFolders } from "./server-processes.ts";
 
 const CALL = { prompt: "Shared by two machines" };
 
-describe.skipIf(whyNoPostgres() !== undefined)("a shared store", () => {
+describe("a shared store", skipBecause(whyNoPostgres()), () => {
   it("behind TLS works if its certificate is trusted, and is refused with a reason otherwise", async () => {
     const certificate = selfSigned();
     const postgres = await PostgresServer.start({ tls: certificate });

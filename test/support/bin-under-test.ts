@@ -11,6 +11,9 @@ export const NODE = process.env["TEST_NODE"] ?? process.execPath;
 /** Node options before the bin. `npm run test:permission` uses them to forbid everything that the bin does not need. */
 export const NODE_FLAGS: readonly string[] = process.env["TEST_NODE_FLAGS"]?.split(" ") ?? [];
 
+/** Whether another bin or Node than ours is tested. Then every server and command is a process. */
+export const IS_BIN_CHOSEN = ["TEST_BIN", "TEST_NODE", "TEST_NODE_FLAGS"].some((name) => name in process.env);
+
 /**
  * A compile cache that all processes of a run share. In normal use, a server has a compile cache from its second start
  * on, but a test's new state folder has none. Tests of folders and disks do not use the shared cache.

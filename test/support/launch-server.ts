@@ -2,7 +2,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { PassThrough, type Readable, type Writable } from "node:stream";
 import { startServer } from "../../src/commands/serve.ts";
-import { BIN, NODE, NODE_FLAGS } from "./bin-under-test.ts";
+import { BIN, IS_BIN_CHOSEN, NODE, NODE_FLAGS } from "./bin-under-test.ts";
 
 export interface Exit {
   readonly code: number | null;
@@ -36,9 +36,6 @@ export interface LaunchOptions {
 }
 
 type Env = Readonly<Record<string, string>>;
-
-/** Whether another bin or Node than ours is tested. Then every server is a process. */
-const IS_BIN_CHOSEN = ["TEST_BIN", "TEST_NODE", "TEST_NODE_FLAGS"].some((name) => name in process.env);
 
 /** Starts the built bin. */
 export function launchBin(env: Env, options: LaunchOptions = {}): LaunchedServer {

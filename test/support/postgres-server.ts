@@ -37,12 +37,11 @@ function findPrograms(): string | undefined {
   return folders.find((folder) => existsSync(join(folder, "initdb")) && existsSync(join(folder, "postgres")));
 }
 
-/** Returns why PostgreSQL cannot be tested here, or `undefined`. Throws in CI if the server is missing. */
-export function whyNoPostgres(): string | undefined {
-  if (findPrograms() !== undefined) return undefined;
+/** Returns why PostgreSQL cannot be tested here, or `null`. Throws in CI if the server is missing. */
+export function whyNoPostgres(): string | null {
+  if (findPrograms() !== undefined) return null;
   const why = "PostgreSQL is not installed: the tests of the shared store are skipped";
   if (process.env["CI"] === "true") throw new Error(why);
-  process.stderr.write(`${why}\n`);
   return why;
 }
 

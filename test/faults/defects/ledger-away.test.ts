@@ -8,6 +8,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { TABLE_NAMES } from "../../../src/ledger/schema.ts";
 import { DELETE_REQUESTS_SQL } from "../../support/ledger-rows.ts";
 import { PostgresServer, whyNoPostgres } from "../../support/postgres-server.ts";
+import { skipBecause } from "../../support/skip-because.ts";
 import { closeAfterEach, type FaultSetup, openFaultSetup } from "../fault-setup.ts";
 import { acceptSubmission, misbehaveNext } from "../wire.ts";
 import {
@@ -112,7 +113,7 @@ describe("a record that was deleted while its job runs", () => {
   });
 });
 
-describe.skipIf(whyNoPostgres() !== undefined)("a PostgreSQL server that is down for a second", () => {
+describe("a PostgreSQL server that is down for a second", skipBecause(whyNoPostgres()), () => {
   async function onPostgres(processingMs: number): Promise<{ setup: FaultSetup; postgres: PostgresServer }> {
     const postgres = await PostgresServer.start();
     onTestFinished(() => postgres.remove());

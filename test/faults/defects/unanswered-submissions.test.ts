@@ -4,6 +4,7 @@
  */
 import { describe, expect, it, onTestFinished } from "vitest";
 import { PostgresServer, whyNoPostgres } from "../../support/postgres-server.ts";
+import { skipBecause } from "../../support/skip-because.ts";
 import { closeAfterEach, type FaultSetup, openFaultSetup } from "../fault-setup.ts";
 import type { RawServer } from "../raw-server.ts";
 import { acceptSubmission, misbehaveNext } from "../wire.ts";
@@ -188,8 +189,9 @@ async function onPostgres(env: Record<string, string> = {}): Promise<{ setup: Fa
 }
 
 // The admission may take time, so the job checks for cancellation once more, just before the request leaves.
-describe.skipIf(whyNoPostgres() !== undefined)(
+describe(
   "while the ledger is still writing that a submission may be sent",
+  skipBecause(whyNoPostgres()),
   () => {
     it("a cancelled call is not sent, and reserves nothing", async () => {
       const { setup, wire } = await onPostgres(ROOM_FOR_ONE);
