@@ -115,7 +115,9 @@ export class NarrationRound {
     await this.#playlist.extend(read.narration, this.#states);
     const reason = await this.#findReasonToEnd(read);
     if (reason === null && (await this.#tryWholly(() => this.#beginNext(read.narration)))) return "now";
-    const isOver = !this.#has("running", "waiting") && (reason !== null || !this.#isAnyOpen);
+    // What waits for its turn after a stop is not sent for this narration; another call may want it.
+    const isUnderWay = this.#has("running") || (reason !== "unwanted" && this.#has("waiting"));
+    const isOver = !isUnderWay && (reason !== null || !this.#isAnyOpen);
     if (await this.#tryWholly(() => this.#joinNext(read, isOver))) return "now";
     return await this.#end(read, reason, isOver);
   }
