@@ -5,6 +5,7 @@
  */
 import { lstat, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join, relative, sep } from "node:path";
+import { DamagedPartError } from "../audio/part-errors.ts";
 import type { Clock } from "../clock.ts";
 import { appendToStem } from "../files/file-name.ts";
 import { assertInPlace, buildPartsPath, type OutputFolder } from "../files/output-folder.ts";
@@ -284,7 +285,7 @@ export class RunningPlaylist {
     // The audio of another machine is not here. The joiner fetches it again.
     if (own === undefined) return;
     const { cutStreamSegments } = await import("../audio/mp3/stream-segments.ts");
-    const segments = await cutStreamSegments(
+    const cutting = cutStreamSegments(
       {
         path: own.source.path,
         previousPath: previous?.source.path ?? null,
@@ -295,6 +296,11 @@ export class RunningPlaylist {
       },
       this.#signal,
     );
+    // The joiner reports what is wrong with a part, and fetches it again.
+    const segments = await cutting.catch((error: unknown) => {
+      if (error instanceof DamagedPartError) return [];
+      throw error;
+    });
     const segmentFolder = buildSegmentFolder(partsFolder, this.#id);
     await partsFolder.ensureExists();
     await mkdir(segmentFolder, { mode: 0o700 }).catch(() => undefined);

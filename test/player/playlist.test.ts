@@ -166,6 +166,21 @@ describe("the playlist of a narration", skipBecause(missing("ffmpeg")), () => {
     await expect.poll(() => readFile(path, "utf8")).toMatch(/#EXT-X-ENDLIST\n$/);
   });
 
+  it("passes over a part that is damaged on the disk", async (test) => {
+    const { stage, server, id } = await begin(test, 8);
+    const path = await waitForPlaylist(stage);
+    stage.speech.held = /Turn 4\./;
+    await expect.poll(async () => (await readRows(server, id))[4]?.status).toBe("saved");
+    const parts = join(stage.folders.outputDir, ".parts");
+    const name = (await readdir(parts)).find((each) => each.startsWith("Turn-5-") && each.endsWith(".mp3"));
+    const damaged = join(parts, `${name}`);
+    await writeFile(damaged, Buffer.alloc((await readFile(damaged)).length, 7));
+    stage.speech.held = /^$/;
+    expect((await waitForEnd(server, id)).status).toBe("finished");
+    const heard = (await readSegments(path)).map(({ uri }) => Number(/(\d+)-01\.mp3$/.exec(uri)?.[1]));
+    expect(heard).toEqual([1, 2, 3, 4, 6, 7, 8]);
+  });
+
   it("keeps its segments while there is a copy of an earlier day", async (test) => {
     const { stage, server, id } = await begin(test, 8);
     const path = await waitForPlaylist(stage);
