@@ -4,13 +4,14 @@
  * beginning can have heard it all.
  */
 import { lstat, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
-import { join, relative, sep } from "node:path";
+import { dirname, join, relative, sep } from "node:path";
+import { DamagedPartError } from "../audio/part-errors.ts";
 import type { Clock } from "../clock.ts";
 import { appendToStem } from "../files/file-name.ts";
-import { buildPartsPath, type OutputFolder } from "../files/output-folder.ts";
+import { assertInPlace, buildPartsPath, type OutputFolder } from "../files/output-folder.ts";
 import { retryWhileLocked } from "../files/retry-while-locked.ts";
 import { saveText } from "../files/save-audio.ts";
-import { buildTemporaryPath, removeIfPresent } from "../files/temporary-file.ts";
+import { buildTemporaryPath, getSavedMode, removeIfPresent } from "../files/temporary-file.ts";
 import type { NarrationRow } from "../ledger/schema.ts";
 import type { ProgressCount } from "../requests/call.ts";
 import type { NarrationDeps } from "./narration-deps.ts";
@@ -36,6 +37,7 @@ const MAX_PLAYLIST_BYTES = 4 * 1024 * 1024;
 const END = "#EXT-X-ENDLIST";
 const buildMark = (narrationId: string): string => `## ${narrationId}, while it is made`;
 const MARK = /^## (nar_[0-9a-f]+), while it is made$/m;
+const SEGMENT_FOLDER = /^(nar_[0-9a-f]+)\.live$/;
 const SEGMENT = /^#EXTINF:([\d.]+),\n(.*\/(\d+)-\d+\.mp3)$/gm;
 
 /**
@@ -63,6 +65,11 @@ const buildHead = (narrationId: string, plan: StoredPlan): string =>
 
 const buildSegmentFolder = (partsFolder: Pick<OutputFolder, "root">, narrationId: string): string =>
   join(partsFolder.root, `${narrationId}.live`);
+
+async function removeSegments(partsFolder: Pick<OutputFolder, "root">, narrationId: string): Promise<void> {
+  const segments = buildSegmentFolder(partsFolder, narrationId);
+  await rm(segments, { recursive: true, force: true }).catch(() => undefined);
+}
 
 const sumSegmentSeconds = (text: string): number =>
   [...text.matchAll(SEGMENT)].reduce((sum, [, seconds]) => sum + Number(seconds), 0);
@@ -115,21 +122,48 @@ export async function describeListening(
   return path === null ? "" : `To listen while it is made, play ${path}`;
 }
 
-/** Removes playlists that have been heard, and those of processes that have died. Never fails. */
+/** Lists the narrations that have segments. */
+async function listSegmented({ root }: Pick<OutputFolder, "root">): Promise<string[]> {
+  const names = await readdir(root).catch(() => []);
+  return names.flatMap((name) => SEGMENT_FOLDER.exec(name)?.[1] ?? []);
+}
+
+/**
+ * Removes playlists that have been heard, those of processes that have died, and segments whose playlist somebody has
+ * removed. Never fails.
+ */
 export async function sweepPlaylists(
   folder: Pick<OutputFolder, "root">,
   partsFolder: Pick<OutputFolder, "root">,
   clock: Pick<Clock, "wallMs">,
 ): Promise<void> {
-  for (const { path, text, narrationId } of await listPlaylists(folder)) {
-    const stats = await stat(path).catch(() => null);
-    if (stats === null) continue;
-    const maxAgeMs = text.includes(END) ? sumSegmentSeconds(text) * 1000 : ABANDONED_AFTER_MS;
-    if (clock.wallMs() - stats.mtimeMs < maxAgeMs) continue;
-    await removeIfPresent(path);
-    await rm(buildSegmentFolder(partsFolder, narrationId), { recursive: true, force: true }).catch(
-      () => undefined,
-    );
+  const playlists = await listPlaylists(folder);
+  const ids = [...playlists.map(({ narrationId }) => narrationId), ...(await listSegmented(partsFolder))];
+  for (const id of new Set(ids)) {
+    const segments = buildSegmentFolder(partsFolder, id);
+    const own = playlists.filter(({ narrationId }) => narrationId === id);
+    const isOld = async (path: string, text: string): Promise<boolean> => {
+      const stats = await lstat(path).catch(() => null);
+      const maxAgeMs = text.includes(END) ? sumSegmentSeconds(text) * 1000 : ABANDONED_AFTER_MS;
+      return stats === null || clock.wallMs() - stats.mtimeMs >= maxAgeMs;
+    };
+    // A copy of an earlier day has the segments of the one that is followed.
+    const files = own.length > 0 ? own : [{ path: segments, text: "" }];
+    const areOld = await Promise.all(files.map(({ path, text }) => isOld(path, text)));
+    if (areOld.includes(false)) continue;
+    for (const { path } of own) await removeIfPresent(path);
+    await removeSegments(partsFolder, id);
+  }
+}
+
+/** Puts a file in the place of another, or of a link, in one step. */
+async function replaceFile(path: string, content: string | Uint8Array, mode: number): Promise<void> {
+  const temporary = buildTemporaryPath(dirname(path));
+  try {
+    await writeFile(temporary, content, { flag: "wx", mode });
+    await retryWhileLocked(() => rename(temporary, path));
+  } finally {
+    await removeIfPresent(temporary);
   }
 }
 
@@ -180,7 +214,9 @@ export class RunningPlaylist {
     try {
       const { folder, partsFolder, clock } = this.#deps;
       const own = await this.#findOwn();
-      if (own === undefined || own.text.includes(END)) return;
+      // Nothing else names its segments any more.
+      if (own === undefined) return await removeSegments(partsFolder, this.#id);
+      if (own.text.includes(END)) return;
       await this.#replace(own.path, `${own.text}${END}\n`);
       const seconds = sumSegmentSeconds(own.text);
       void clock.sleep(seconds * 1000 + SWEEP_DELAY_MS, this.#signal).then(
@@ -216,12 +252,13 @@ export class RunningPlaylist {
       const numbers = [...own.text.matchAll(SEGMENT)].map(([, , , number]) => Number(number));
       this.#next = numbers.at(-1) ?? 0;
       this.#last = this.#next === 0 ? null : this.#next - 1;
+      // It goes on, so that nobody takes it for one that was heard.
+      if (this.#text !== own.text) await this.#replace(own.path, this.#text);
       return;
     }
     const missingCount = states.filter(({ status }) => status !== "saved").length;
     this.#isOff = missingCount <= FEW_PARTS || missingCount * 2 < states.length;
-    const segments = buildSegmentFolder(partsFolder, this.#id);
-    if (!this.#isOff) await rm(segments, { recursive: true, force: true });
+    if (!this.#isOff) await removeSegments(partsFolder, this.#id);
   }
 
   async #addSaved(narration: NarrationRow, states: readonly PartState[]): Promise<void> {
@@ -248,7 +285,7 @@ export class RunningPlaylist {
     // The audio of another machine is not here. The joiner fetches it again.
     if (own === undefined) return;
     const { cutStreamSegments } = await import("../audio/mp3/stream-segments.ts");
-    const segments = await cutStreamSegments(
+    const cutting = cutStreamSegments(
       {
         path: own.source.path,
         previousPath: previous?.source.path ?? null,
@@ -259,18 +296,29 @@ export class RunningPlaylist {
       },
       this.#signal,
     );
-    if (segments.length === 0) return;
+    // The joiner reports what is wrong with a part, and fetches it again.
+    const segments = await cutting.catch((error: unknown) => {
+      if (error instanceof DamagedPartError) return [];
+      throw error;
+    });
     const segmentFolder = buildSegmentFolder(partsFolder, this.#id);
     await partsFolder.ensureExists();
     await mkdir(segmentFolder, { mode: 0o700 }).catch(() => undefined);
-    if (this.#text === "") this.#text = buildHead(this.#id, this.#plan);
-    for (const [index, { bytes, seconds }] of segments.entries()) {
+    // A link in its place must not lead the segments elsewhere.
+    await assertInPlace(segmentFolder);
+    let lines = "";
+    let count = 0;
+    for (const { bytes, seconds } of segments) {
+      count += 1;
       const number = `${position + 1}`.padStart(5, "0");
-      const path = join(segmentFolder, `${number}-${`${index + 1}`.padStart(2, "0")}.mp3`);
-      await writeFile(path, bytes);
+      const path = join(segmentFolder, `${number}-${`${count}`.padStart(2, "0")}.mp3`);
+      await replaceFile(path, bytes, getSavedMode());
       const uri = relative(folder.root, path).split(sep).join("/");
-      this.#text += `#EXTINF:${seconds.toFixed(6)},\n${uri}\n`;
+      lines += `#EXTINF:${seconds.toFixed(6)},\n${uri}\n`;
     }
+    if (lines === "") return;
+    if (this.#text === "") this.#text = buildHead(this.#id, this.#plan);
+    this.#text += lines;
     this.#last = position;
   }
 
@@ -278,12 +326,7 @@ export class RunningPlaylist {
   async #replace(path: string, text: string): Promise<void> {
     const present = await readPlaylist(path);
     if (present?.narrationId !== this.#id) throw new Error(`${path} was removed or replaced`);
-    const temporary = buildTemporaryPath(this.#deps.folder.root);
-    try {
-      await writeFile(temporary, text, { flag: "wx", mode: (await stat(path)).mode });
-      await retryWhileLocked(() => rename(temporary, path));
-    } finally {
-      await removeIfPresent(temporary);
-    }
+    await assertInPlace(this.#deps.folder.root);
+    await replaceFile(path, text, (await stat(path)).mode);
   }
 }

@@ -1,7 +1,7 @@
 /** The playlist beside a narration that is being made: ordinary players follow it and end with it. */
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, readdir, readFile, rename, symlink, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, readdir, readFile, rename, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, type TestContext } from "vitest";
@@ -145,6 +145,83 @@ describe("the playlist of a narration", skipBecause(missing("ffmpeg")), () => {
     expect((await waitForEnd(server, id)).status).toBe("finished");
     await expect.poll(() => readFile(path, "utf8")).toMatch(/#EXT-X-ENDLIST\n$/);
     expect(await readSegments(path)).toHaveLength(3);
+  });
+
+  it("writes no segment through a link", async (test) => {
+    const { stage, server, id } = await begin(test, 8);
+    const path = await waitForPlaylist(stage);
+    await expect.poll(async () => (await readSegments(path)).length).toBe(3);
+    const segments = join(stage.folders.outputDir, ".parts", `${id}.live`);
+    const [file, folder] = ["mine.txt", "mine"].map((name) => join(stage.folders.root, name));
+    await writeFile(`${file}`, "mine");
+    await symlink(`${file}`, join(segments, "00004-01.mp3"));
+    stage.speech.held = /Turn ([5-9]|\d\d)\./;
+    await expect.poll(async () => (await readSegments(path)).length).toBe(4);
+    await rename(segments, `${folder}`);
+    await symlink(`${folder}`, segments);
+    stage.speech.held = /^$/;
+    expect((await waitForEnd(server, id)).status).toBe("finished");
+    expect(await readFile(`${file}`, "utf8")).toBe("mine");
+    expect((await readdir(`${folder}`)).filter((name) => !/^0000[1-4]-01\.mp3$/.test(name))).toEqual([]);
+    await expect.poll(() => readFile(path, "utf8")).toMatch(/#EXT-X-ENDLIST\n$/);
+  });
+
+  it("passes over a part that is damaged on the disk", async (test) => {
+    const { stage, server, id } = await begin(test, 8);
+    const path = await waitForPlaylist(stage);
+    stage.speech.held = /Turn 4\./;
+    await expect.poll(async () => (await readRows(server, id))[4]?.status).toBe("saved");
+    const parts = join(stage.folders.outputDir, ".parts");
+    const name = (await readdir(parts)).find((each) => each.startsWith("Turn-5-") && each.endsWith(".mp3"));
+    const damaged = join(parts, `${name}`);
+    await writeFile(damaged, Buffer.alloc((await readFile(damaged)).length, 7));
+    stage.speech.held = /^$/;
+    expect((await waitForEnd(server, id)).status).toBe("finished");
+    const heard = (await readSegments(path)).map(({ uri }) => Number(/(\d+)-01\.mp3$/.exec(uri)?.[1]));
+    expect(heard).toEqual([1, 2, 3, 4, 6, 7, 8]);
+  });
+
+  it("keeps its segments while there is a copy of an earlier day", async (test) => {
+    const { stage, server, id } = await begin(test, 8);
+    const path = await waitForPlaylist(stage);
+    await expect.poll(async () => (await readSegments(path)).length).toBe(3);
+    const copy = join(stage.folders.outputDir, "copy.m3u8");
+    await copyFile(path, copy);
+    await utimes(copy, 0, 0);
+    const other = await stage.startServer();
+    // A server that is used for narrations removes old playlists.
+    await other.call("narrate", { text: "A plan.", wait_seconds: 0 });
+    stage.speech.held = /^$/;
+    await waitForEnd(other, id);
+    await waitForEnd(server, id);
+    const there = (await readSegments(path)).map(({ uri }) => existsSync(join(stage.folders.outputDir, uri)));
+    expect(there).toEqual(Array(8).fill(true));
+  });
+
+  it("leaves no segments behind if somebody has removed it", async (test) => {
+    const { stage, server, id } = await begin(test, 8);
+    await rm(await waitForPlaylist(stage));
+    stage.speech.held = /^$/;
+    expect((await waitForEnd(server, id)).status).toBe("finished");
+    expect(existsSync(join(stage.folders.outputDir, ".parts", `${id}.live`))).toBe(false);
+  });
+
+  it("goes on after a stop, however long the next part takes", async (test) => {
+    const stage = await openStage(test);
+    const server = await stage.startServer();
+    stage.speech.held = /Turn [3-9]\./;
+    stage.speech.failing = /Turn [3-5]\./;
+    const { id } = await beginDialogue(server, 8);
+    const path = await waitForPlaylist(stage);
+    await server.call("narrate", { narration_id: id, stop: true });
+    stage.speech.held = /^$/;
+    await expect.poll(() => readFile(path, "utf8")).toContain("#EXT-X-ENDLIST");
+    [stage.speech.held, stage.speech.failing] = [/Turn [3-9]\./, /^$/];
+    await server.call("narrate", { narration_id: id, max_credits: 20_000, wait_seconds: 0 });
+    await expect.poll(() => readFile(path, "utf8")).not.toContain("#EXT-X-ENDLIST");
+    stage.speech.held = /^$/;
+    expect((await waitForEnd(server, id)).status).toBe("finished");
+    expect(await readSegments(path)).toHaveLength(8);
   });
 
   it("is kept beside a pipe and a device that have such names", async (test) => {

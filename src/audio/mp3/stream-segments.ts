@@ -36,12 +36,16 @@ function buildTimestampTag(seconds: number): Buffer {
 }
 
 /**
- * Cuts a part into segments, with the silence before it: together, they are the frames that the joined file has.
+ * Cuts a part into segments, with the silence before it: together, they are the frames that the joined file has. Each is
+ * built when it is asked for, because the silence of a timeline may last for hours.
  *
  * @returns no segments if the part has another rate or other channels than the one before it
  * @throws DamagedPartError if a part cannot be read as mp3
  */
-export async function cutStreamSegments(part: StreamPart, signal: AbortSignal): Promise<StreamSegment[]> {
+export async function cutStreamSegments(
+  part: StreamPart,
+  signal: AbortSignal,
+): Promise<Iterable<StreamSegment>> {
   const parts = [...(part.previousPath === null ? [] : [{ path: part.previousPath }]), part];
   const measured = await mapParts("mp3", parts, signal, readMp3);
   const own = measured.at(-1);
@@ -64,10 +68,11 @@ export async function cutStreamSegments(part: StreamPart, signal: AbortSignal): 
     }
   });
   const framesPerSegment = Math.floor(part.maxSegmentSeconds / frameSeconds);
-  return Array.from({ length: Math.ceil(frames.length / framesPerSegment) }, (_, index) => {
-    const first = index * framesPerSegment;
-    const some = frames.slice(first, first + framesPerSegment);
-    const tag = buildTimestampTag((streamFrames + first) * frameSeconds);
-    return { bytes: Buffer.concat([tag, ...some]), seconds: some.length * frameSeconds };
-  });
+  return (function* () {
+    for (let first = 0; first < frames.length; first += framesPerSegment) {
+      const some = frames.slice(first, first + framesPerSegment);
+      const tag = buildTimestampTag((streamFrames + first) * frameSeconds);
+      yield { bytes: Buffer.concat([tag, ...some]), seconds: some.length * frameSeconds };
+    }
+  })();
 }
