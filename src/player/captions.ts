@@ -18,8 +18,8 @@ const parseSeconds = (hours = "0", minutes = "0", seconds = "0"): number =>
 const ENTITIES: Readonly<Record<string, string>> = { "&lt;": "<", "&gt;": ">", "&amp;": "&" };
 
 /**
- * Parses captions in WebVTT or SubRip. Skips blocks without a line of times. Cuts a cue's text that has more than 300
- * characters.
+ * Parses captions in WebVTT or SubRip. Puts the speaker of a voice tag before the words. Skips blocks without a line of
+ * times. Cuts a cue's text that has more than 300 characters.
  */
 export function parseCues(file: string): Cue[] {
   return file
@@ -33,6 +33,7 @@ export function parseCues(file: string): Cue[] {
       const cueText = lines
         .slice(timesLineIndex + 1)
         .join(" ")
+        .replace(/^<v ([^>]*)>/, "$1: ")
         .replace(/&(?:lt|gt|amp);/g, (entity) => ENTITIES[entity] ?? entity);
       return [
         {
