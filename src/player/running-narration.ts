@@ -21,8 +21,11 @@ const RETRY_MS = 1000;
 /** Thrown if no part of the narration can be played. */
 class FormatError extends HostError {}
 
-const formatWait = (seconds: number): string =>
-  seconds < 90 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
+/** An estimate of a few seconds is no promise: the part may take longer. */
+const formatWait = (seconds: number): string => {
+  if (seconds < 5) return "a few seconds";
+  return seconds < 90 ? `about ${seconds} s` : `about ${Math.round(seconds / 60)} min`;
+};
 
 export class RunningNarration implements SegmentReader {
   readonly isGrowing = true;
@@ -207,7 +210,7 @@ export class RunningNarration implements SegmentReader {
   #describeWait(): string {
     const row = this.#rows.find(({ number }) => number === this.#awaited);
     if (row?.readySeconds == null || !this.#player.isLoading) return "";
-    return `Part ${row.number} is likely in about ${formatWait(row.readySeconds)}.`;
+    return `Part ${row.number} is likely in ${formatWait(row.readySeconds)}.`;
   }
 
   #computePause(): number | null {
