@@ -73,7 +73,7 @@ describe("a request that was refused", () => {
     };
     await client.call("generate_audio", { prompt: "Good evening" });
     await client.close();
-    const text = tasks();
+    const text = await tasks();
     expect(text).toMatch(/ {2}refused {2}req-.*\n.*"Good evening"\n.*next: Refused \(purchase_required\)/);
     expect(text).toMatch(/\nSpent: 10 credits today, 10 in 7 days, 10 in 30 days\.\n$/);
   });
