@@ -1,6 +1,7 @@
 /** Reads and writes calls that are answered as MCP tasks. A call's process writes only while the call is its own. */
 import { randomUUID } from "node:crypto";
 import { isProcessDead } from "../process-id.ts";
+import type { Tx } from "./database.ts";
 import type { Ledger } from "./ledger.ts";
 import type { HandleRow } from "./schema.ts";
 
@@ -117,6 +118,30 @@ const updateOpenHandle = (
       .executeTakeFirstOrThrow();
     return numUpdatedRows > 0n;
   });
+
+/** Notes what an open call wants. Returns how the call stands. */
+export async function noteHandleTarget(
+  tx: Tx,
+  id: string,
+  target: string,
+): Promise<HandleRow["status"] | undefined> {
+  await tx.updateTable("agm_handle").set({ target }).where("id", "=", id).execute();
+  return (await tx.selectFrom("agm_handle").select("status").where("id", "=", id).executeTakeFirst())?.status;
+}
+
+/** Reads what a call wants; `null` if it has wanted nothing yet. */
+export const readHandleTarget = async (tx: Tx, id: string): Promise<string | null> =>
+  (await tx.selectFrom("agm_handle").select("target").where("id", "=", id).executeTakeFirst())?.target ??
+  null;
+
+/** Notes that a call was cancelled too late: the service may have its request. */
+export const markCancelling = (tx: Tx, id: string): Promise<unknown> =>
+  tx
+    .updateTable("agm_handle")
+    .set({ status: "cancelling" })
+    .where("id", "=", id)
+    .where("status", "=", "working")
+    .execute();
 
 /** Lets this process wait for a call. Returns false if the call has ended, or if another process was faster. */
 export const takeOverHandle = (ledger: Ledger, { id, process }: HandleRow): Promise<boolean> =>

@@ -5,6 +5,7 @@ import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { parseJson } from "../parse-json.ts";
 import { type Bill, readBill } from "./bills.ts";
 import { type Db, splitRows, type Tx } from "./database.ts";
+import { selectFiles } from "./file-rows.ts";
 import { isVisible, type Ledger, listVisibleApiKeys } from "./ledger.ts";
 import { isHeld, type OpenTransaction, runSnapshot } from "./open-transaction.ts";
 import {
@@ -180,9 +181,6 @@ export interface NarrationSnapshot {
   readonly files: readonly FileRow[];
 }
 
-const selectFiles = (db: Db, owner: string): Promise<FileRow[]> =>
-  db.selectFrom("agm_file").selectAll().where("owner", "=", owner).orderBy("saved_at_ms", "desc").execute();
-
 /** Reads a narration's row; `undefined` if it is gone or damaged. */
 export const selectNarration = async (db: Db, id: string): Promise<NarrationRow | undefined> =>
   parseNarrations(await db.selectFrom("agm_narration").selectAll().where("id", "=", id).execute())[0];
@@ -354,15 +352,3 @@ export const readTasksOf = (
   narration: NarrationRow,
   fingerprints: readonly string[],
 ): Promise<TasksByFingerprint> => runSnapshot(ledger, (open) => readTasks(open, narration, fingerprints));
-
-/** Lists the files of one chapter of a narration, the newest first. */
-export const listChapterFiles = (ledger: Ledger, owner: string, chapter: number | null): Promise<FileRow[]> =>
-  ledger.database.run((db) =>
-    db
-      .selectFrom("agm_file")
-      .selectAll()
-      .where("owner", "=", owner)
-      .where("chapter", chapter === null ? "is" : "=", chapter)
-      .orderBy("saved_at_ms", "desc")
-      .execute(),
-  );

@@ -6,9 +6,9 @@ import { addAgreed } from "./kinship.ts";
 import { type Ledger, rememberApiKey } from "./ledger.ts";
 import { isLeftToOtherKeys, type StoredProblem, selectNarration, selectParts } from "./narration-rows.ts";
 import { isHeld, type OpenTransaction, runTransaction } from "./open-transaction.ts";
-import { insertFile } from "./request-rows.ts";
-import type { FileRow, NarrationRow, PartRow, RequestRow, WishRow } from "./schema.ts";
-import { addWish, listStandingWishes } from "./wishes.ts";
+import { clearErrors } from "./request-rows.ts";
+import type { NarrationRow, PartRow, WishRow } from "./schema.ts";
+import { addWish, deleteWish, endOwnCourse, endWishesFor, listStandingWishes } from "./wishes.ts";
 
 const STOPPED: StoredProblem = { code: "stopped", message: "It was stopped, as asked for." };
 const RENEWED: StoredProblem = {
@@ -117,12 +117,7 @@ export function wantNarration(ledger: Ledger, id: string, want: NarrationWant): 
     if (want.maxCredits !== null) await forgetErrors(open, id);
     await writeChoices(tx, id, want.choices);
     // The newest call of a process stands for those that have returned, so that its cancellation ends what they wanted.
-    await tx
-      .deleteFrom("agm_wish")
-      .where("target", "=", id)
-      .where("process", "=", ledger.identity.processId)
-      .where("kind", "=", "self")
-      .execute();
+    await endOwnCourse(tx, id, ledger.identity.processId);
     const replaces = want.mayReplace ? (want.fileName ?? before.file_name ?? "") : null;
     return await addWish(open, { id: wishId, target: id, kind: want.wishKind, replaces });
   });
@@ -172,12 +167,7 @@ async function forgetErrors(open: OpenTransaction, id: string): Promise<void> {
     .where("agm_request.error_code", "is not", null)
     .execute();
   const free = rows.filter((row) => !isHeld(open, row)).map((row) => row.id);
-  for (const some of splitRows(free))
-    await tx
-      .updateTable("agm_request")
-      .set({ error: null, error_code: null })
-      .where("id", "in", some)
-      .execute();
+  await clearErrors(tx, free);
 }
 
 /** Changes the file name of a narration, which costs nothing. */
@@ -232,7 +222,7 @@ export function cancelWish(
     if (wish === undefined) return done;
     const narrationId = wish.target;
     await ledger.database.lockRow(tx, "agm_narration", narrationId);
-    await tx.deleteFrom("agm_wish").where("id", "=", wish.id).execute();
+    await deleteWish(tx, wish.id);
     const others = await listStandingWishes(open, narrationId);
     if (others.length === 0) await stop(tx, narrationId, CANCELLED);
     done = narrationId;
@@ -253,7 +243,7 @@ export const stopNarration = (ledger: Ledger, id: string): Promise<unknown> =>
   ledger.database.tx(async (tx) => {
     await ledger.database.lockRow(tx, "agm_narration", id);
     await stop(tx, id, STOPPED);
-    await tx.deleteFrom("agm_wish").where("target", "=", id).execute();
+    await endWishesFor(tx, [id]);
   });
 
 // ---- what rounds find ----
@@ -326,7 +316,7 @@ export const endNarration = (
       .returning("id")
       .executeTakeFirst();
     if (ended === undefined) return false;
-    await tx.deleteFrom("agm_wish").where("target", "=", id).execute();
+    await endWishesFor(tx, [id]);
     return true;
   });
 
@@ -343,50 +333,6 @@ export const setPartProblems = (
         .where("narration", "=", part.narration)
         .where("position", "=", part.position)
         .where("fingerprint", "=", part.fingerprint)
-        .execute();
-    }
-  });
-
-/**
- * Notes that the audio of a request is gone or damaged on this machine: it counts as not saved, so that it is fetched
- * again. Files that other machines have keep their rows.
- *
- * @param damagedSha256 the hash of a file that lies here and must not be used again; `null` if none does
- */
-export const forgetAudio = (
-  ledger: Ledger,
-  { id, attempt }: Pick<RequestRow, "id" | "attempt">,
-  damagedSha256: string | null,
-): Promise<unknown> =>
-  ledger.database.tx(async (tx) => {
-    if (damagedSha256 !== null)
-      await tx.deleteFrom("agm_file").where("owner", "=", id).where("sha256", "=", damagedSha256).execute();
-    await tx
-      .updateTable("agm_attempt")
-      .set({ status: "succeeded" })
-      .where("request", "=", id)
-      .where("n", "=", attempt)
-      .where("status", "=", "saved")
-      .execute();
-  });
-
-// ---- files ----
-
-/** Notes a joined file and what lies beside it. */
-export const saveFiles = (ledger: Ledger, files: readonly FileRow[]): Promise<unknown> =>
-  ledger.database.tx(async (tx) => {
-    for (const file of files) await insertFile(tx, file);
-  });
-
-/** Deletes rows of files that were removed or replaced. */
-export const deleteFiles = (ledger: Ledger, files: readonly FileRow[]): Promise<unknown> =>
-  ledger.database.tx(async (tx) => {
-    for (const { owner, path, sha256 } of files) {
-      await tx
-        .deleteFrom("agm_file")
-        .where("owner", "=", owner)
-        .where("path", "=", path)
-        .where("sha256", "=", sha256)
         .execute();
     }
   });

@@ -1,12 +1,12 @@
 /** Reads and writes the rows of requests, their attempts and their files. Every write states what it has read. */
-import { type ExpressionBuilder, type ExpressionWrapper, type Insertable, type SqlBool, sql } from "kysely";
+import { type ExpressionBuilder, type ExpressionWrapper, type SqlBool, } from "kysely";
 import { type Db, splitRows, type Tx } from "./database.ts";
+import { deleteFilesByHash } from "./file-rows.ts";
 import { isVisible, LeaseLostError, type Ledger, listVisibleApiKeys, rememberApiKey } from "./ledger.ts";
 import { isHeld, type OpenTransaction, runTransaction } from "./open-transaction.ts";
 import {
   ATTEMPT_COLUMNS,
   type AttemptStatus,
-  type FileRow,
   parseRequests,
   REQUEST_COLUMNS,
   type RequestRow,
@@ -205,67 +205,6 @@ export const listResumable = (ledger: Ledger, limit: number): Promise<string[]> 
       .execute();
     return rows.map((row) => row.id);
   });
-
-/** Lists the files of owners, the newest first. */
-export async function listFiles({ database }: Ledger, owners: readonly string[]): Promise<FileRow[]> {
-  const files: FileRow[] = [];
-  for (const some of splitRows(owners)) {
-    const found = await database.run((db) =>
-      db.selectFrom("agm_file").selectAll().where("owner", "in", some).execute(),
-    );
-    files.push(...found);
-  }
-  return files.sort((a, b) => b.saved_at_ms - a.saved_at_ms);
-}
-
-/** Lists what was saved at some paths, whoever saved it, the oldest first. */
-export async function listSavedAt(
-  { database }: Ledger,
-  paths: readonly string[],
-): Promise<Array<Pick<FileRow, "path" | "sha256" | "owner" | "saved_at_ms">>> {
-  const saved = [];
-  for (const some of splitRows(paths)) {
-    const rows = await database.run((db) =>
-      db
-        .selectFrom("agm_file")
-        .select(["path", "sha256", "owner", "saved_at_ms"])
-        .where("path", "in", some)
-        .orderBy("saved_at_ms")
-        .execute(),
-    );
-    saved.push(...rows);
-  }
-  return saved;
-}
-
-/** Finds the files that rows say were saved at a path, the newest first. Only visible owners count. */
-export const findFilesAt = (ledger: Ledger, path: string): Promise<FileRow[]> =>
-  ledger.database.run((db) =>
-    db
-      .selectFrom("agm_file")
-      .selectAll()
-      .where("path", "=", path)
-      .where((eb) =>
-        eb.or([
-          eb.exists(
-            eb
-              .selectFrom("agm_request")
-              .select("agm_request.id")
-              .whereRef("agm_request.id", "=", "agm_file.owner")
-              .where(isVisible(ledger, "agm_request.api_key_id")),
-          ),
-          eb.exists(
-            eb
-              .selectFrom("agm_narration")
-              .select("agm_narration.id")
-              .whereRef("agm_narration.id", "=", "agm_file.owner")
-              .where(isVisible(ledger, "agm_narration.api_key_id")),
-          ),
-        ]),
-      )
-      .orderBy("saved_at_ms", "desc")
-      .execute(),
-  );
 
 // ---- writing ----
 
@@ -469,36 +408,34 @@ export const renewLeases = (ledger: Ledger, driven: Driven): Promise<Set<string>
     return new Set(requests.map((row) => row.id));
   });
 
-const REFUSAL_DAYS = 30;
-
-/** Deletes requests of this API key that were refused long ago and never cost anything. */
-export const deleteOldRefusals = (ledger: Ledger): Promise<void> =>
+/**
+ * Notes that the audio of a request is gone or damaged on this machine: it counts as not saved, so that it is fetched
+ * again. Files that other machines have keep their rows.
+ *
+ * @param damagedSha256 the hash of a file that lies here and must not be used again; `null` if none does
+ */
+export const forgetAudio = (
+  ledger: Ledger,
+  { id, attempt }: Pick<RequestRow, "id" | "attempt">,
+  damagedSha256: string | null,
+): Promise<unknown> =>
   ledger.database.tx(async (tx) => {
-    const before = ledger.clock.wallMs() - REFUSAL_DAYS * 86_400_000;
-    const old = await tx
-      .selectFrom("agm_task")
-      .select("id")
-      .where(hasRareStatus("waiting"))
-      .where("error_code", "is not", null)
-      .where("attempt", "=", 1)
-      .where("api_key_id", "=", ledger.identity.apiKeyId)
-      .where("updated_at_ms", "<", before)
-      .limit(500)
+    if (damagedSha256 !== null) await deleteFilesByHash(tx, id, damagedSha256);
+    await tx
+      .updateTable("agm_attempt")
+      .set({ status: "succeeded" })
+      .where("request", "=", id)
+      .where("n", "=", attempt)
+      .where("status", "=", "saved")
       .execute();
-    if (old.length === 0) return;
-    const ids = old.map((row) => row.id);
-    await tx.deleteFrom("agm_attempt").where("request", "in", ids).execute();
-    await tx.deleteFrom("agm_request").where("id", "in", ids).execute();
-    await tx.deleteFrom("agm_wish").where("target", "in", ids).execute();
   });
 
-/** Notes a published file. The same file of the same owner is one row. */
-export async function insertFile(db: Db, file: Insertable<FileRow>): Promise<void> {
-  await db
-    .deleteFrom("agm_file")
-    .where("owner", "=", file.owner)
-    .where("path", "=", file.path)
-    .where(sql<boolean>`kind = ${file.kind}`)
-    .execute();
-  await db.insertInto("agm_file").values(file).execute();
+/** Forgets why nobody works on requests. */
+export async function clearErrors(tx: Tx, ids: readonly string[]): Promise<void> {
+  for (const some of splitRows(ids))
+    await tx
+      .updateTable("agm_request")
+      .set({ error: null, error_code: null })
+      .where("id", "in", some)
+      .execute();
 }

@@ -1,7 +1,8 @@
 /** Says who wants a request or a narration. Admission reads these rows; nothing else decides what is wanted. */
 import { randomUUID } from "node:crypto";
 import { AudioError } from "../errors.ts";
-import type { Tx } from "./database.ts";
+import type { Db, Tx } from "./database.ts";
+import { markCancelling, noteHandleTarget, readHandleTarget } from "./handle-rows.ts";
 import type { Ledger } from "./ledger.ts";
 import { isHeld, type OpenTransaction, runSnapshot } from "./open-transaction.ts";
 import { readRequest } from "./request-rows.ts";
@@ -48,14 +49,9 @@ export async function addWish(
  * @throws AudioError if it has ended in another process; nobody reads this error
  */
 async function noteTarget(tx: Tx, handleId: string, target: string): Promise<boolean> {
-  await tx.updateTable("agm_handle").set({ target }).where("id", "=", handleId).execute();
-  const handle = await tx
-    .selectFrom("agm_handle")
-    .select("status")
-    .where("id", "=", handleId)
-    .executeTakeFirst();
-  if (handle?.status === "working") return true;
-  if (handle?.status === "cancelling") return false;
+  const status = await noteHandleTarget(tx, handleId, target);
+  if (status === "working") return true;
+  if (status === "cancelling") return false;
   throw new AudioError("timeout", "The MCP task has ended.");
 }
 
@@ -118,8 +114,16 @@ export const isRequestWanted = (ledger: Ledger, requestId: string): Promise<bool
 export const endWish = (ledger: Ledger, id: string, as: "self" | "withdrawn"): Promise<void> =>
   ledger.database.run(async (db) => {
     if (as === "self") await db.updateTable("agm_wish").set({ kind: "self" }).where("id", "=", id).execute();
-    else await db.deleteFrom("agm_wish").where("id", "=", id).execute();
+    else await deleteWish(db, id);
   });
+
+/** Deletes a wish: its call wants nothing any more. */
+export const deleteWish = (db: Db, id: string): Promise<unknown> =>
+  db.deleteFrom("agm_wish").where("id", "=", id).execute();
+
+/** Deletes all wishes for requests or narrations, whose work has come to its end. */
+export const endWishesFor = (db: Db, targets: readonly string[]): Promise<unknown> =>
+  db.deleteFrom("agm_wish").where("target", "in", targets).execute();
 
 /** Whether a wish was not taken back, by whichever process. */
 export const hasWish = (ledger: Ledger, id: string): Promise<boolean> =>
@@ -134,30 +138,15 @@ export const deleteOwnWishes = (ledger: Ledger): Promise<unknown> =>
     db.deleteFrom("agm_wish").where("process", "=", ledger.identity.processId).execute(),
   );
 
-/** Ends what goes on by itself for a request, because its task has failed for good. Calls that wait end their wishes. */
-export const endOwnCourse = (ledger: Ledger, requestId: string): Promise<unknown> =>
-  ledger.database.run((db) =>
-    db.deleteFrom("agm_wish").where("target", "=", requestId).where("kind", "=", "self").execute(),
-  );
-
-/** Deletes wishes that have not stood for a long time. */
-export const deleteDeadWishes = (ledger: Ledger): Promise<unknown> =>
-  ledger.database.tx(async (tx, nowSteadyMs) => {
-    const lapsed = await tx
-      .selectFrom("agm_wish")
-      .selectAll()
-      .where((eb) =>
-        eb.or([
-          eb("lease_until_steady_ms", "<", nowSteadyMs - 20 * ledger.database.leaseMs),
-          // A time far in the future was written before the steady clock restarted.
-          eb("lease_until_steady_ms", ">", nowSteadyMs + 20 * ledger.database.leaseMs),
-        ]),
-      )
-      .where("process", "!=", ledger.identity.processId)
-      .execute();
-    const ids = lapsed.map((wish) => wish.id);
-    if (ids.length > 0) await tx.deleteFrom("agm_wish").where("id", "in", ids).execute();
-  });
+/**
+ * Ends what goes on by itself for a request or a narration. Calls that wait end their wishes.
+ *
+ * @param processId the process whose calls have returned; `null` for every process
+ */
+export function endOwnCourse(db: Db, target: string, processId: string | null): Promise<unknown> {
+  const own = db.deleteFrom("agm_wish").where("target", "=", target).where("kind", "=", "self");
+  return (processId === null ? own : own.where("process", "=", processId)).execute();
+}
 
 /**
  * Withdraws the wish of a call that was answered as an MCP task, whichever process has made it, unless the service may
@@ -168,16 +157,12 @@ export const deleteDeadWishes = (ledger: Ledger): Promise<unknown> =>
 export const withdrawWish = (ledger: Ledger, id: string): Promise<boolean> =>
   ledger.database.tx(async (tx) => {
     // The wish itself may be gone: what is saved is no longer wished for.
-    const handle = await tx.selectFrom("agm_handle").select("target").where("id", "=", id).executeTakeFirst();
-    const target = handle?.target ?? null;
+    const target = await readHandleTarget(tx, id);
     if (target !== null) await ledger.database.lockRow(tx, "agm_request", target);
     const row = target === null ? undefined : await readRequest(tx, target);
     const mayBeMade = row !== undefined && row.status !== "failed" && (row.task_id !== null || row.maybe > 0);
     // Without a wish, nothing is sent for it again, but what the service has is completed and saved.
-    await tx.deleteFrom("agm_wish").where("id", "=", id).execute();
-    if (mayBeMade) {
-      const open = tx.updateTable("agm_handle").where("id", "=", id).where("status", "=", "working");
-      await open.set({ status: "cancelling" }).execute();
-    }
+    await deleteWish(tx, id);
+    if (mayBeMade) await markCancelling(tx, id);
     return !mayBeMade;
   });

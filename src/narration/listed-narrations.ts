@@ -1,12 +1,11 @@
 /** Describes narrations as rows of the list that `list_tasks` returns. */
 import { basename } from "node:path";
 import { roundToMilliseconds } from "../contract/numbers.ts";
+import { listFiles } from "../ledger/file-rows.ts";
 import { listNewestNarrations, type NarrationProgress, readProgress } from "../ledger/narration-rows.ts";
-import { listFiles } from "../ledger/request-rows.ts";
 import type { FileRow } from "../ledger/schema.ts";
 import { findReplacer, keepPresent } from "../requests/saved-audio.ts";
-import type { Search } from "../search-words.ts";
-import { MAX_NARRATIONS_SEARCHED } from "../search-words.ts";
+import { MAX_NARRATIONS_SEARCHED, type Search } from "../search-words.ts";
 import type { NarrationDeps } from "./narration-deps.ts";
 import { chooseChapterTitle } from "./narration-file-names.ts";
 import { listCompanions, listCurrentFiles } from "./narration-files.ts";

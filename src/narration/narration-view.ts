@@ -8,8 +8,8 @@ import {
 } from "../contract/service-limits.ts";
 import { takeFirstCodePoints } from "../contract/unicode.ts";
 import { probeNameAvailability } from "../files/free-names.ts";
+import { listSavedAt } from "../ledger/file-rows.ts";
 import { type NarrationSnapshot, parseProblem, type RunPace } from "../ledger/narration-rows.ts";
-import { listSavedAt } from "../ledger/request-rows.ts";
 import type { FileRow, NarrationRow, PartRow } from "../ledger/schema.ts";
 import type { Standstill } from "../requests/activity.ts";
 import type { RequestDeps } from "../requests/deps.ts";

@@ -3,6 +3,7 @@ import { isCancelledByCaller } from "../call-cancellation.ts";
 import { Deadline } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
 import { assertFileName } from "../files/file-name.ts";
+import { listFiles } from "../ledger/file-rows.ts";
 import {
   findNarration,
   listOpenRequests,
@@ -20,7 +21,6 @@ import {
   stopNarration,
   wantNarration,
 } from "../ledger/narration-writes.ts";
-import { listFiles } from "../ledger/request-rows.ts";
 import { NARRATION_STATUSES, type NarrationRow, type PartRow } from "../ledger/schema.ts";
 import { endWish } from "../ledger/wishes.ts";
 import { secretRefusedError } from "../redaction.ts";

@@ -2,7 +2,7 @@
 import type { JoinPart, Span } from "../audio/join-request.ts";
 import { DamagedPartError, PartsDifferError } from "../audio/part-errors.ts";
 import { isThere } from "../files/saved-copies.ts";
-import { listFiles } from "../ledger/request-rows.ts";
+import { listFiles } from "../ledger/file-rows.ts";
 import type { RequestDeps } from "../requests/deps.ts";
 import { toSavedFile } from "../requests/saved-audio.ts";
 import {

@@ -17,6 +17,7 @@ import {
 } from "../ledger/request-rows.ts";
 import type { RequestRow } from "../ledger/schema.ts";
 import { toStoredError } from "../ledger/stored-error.ts";
+import { endWishesFor } from "../ledger/wishes.ts";
 import type { Activity } from "./activity.ts";
 import { Changes, type Watch } from "./changes.ts";
 import type { RequestDeps } from "./deps.ts";
@@ -375,7 +376,7 @@ export class RequestDriver {
           owner: null,
           lease_until_steady_ms: 0,
         });
-        await open.tx.deleteFrom("agm_wish").where("target", "=", row.id).execute();
+        await endWishesFor(open.tx, [row.id]);
       }),
     );
     this.#announce(row.id);

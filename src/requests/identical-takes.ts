@@ -2,9 +2,10 @@
  * Warns if a take is byte-identical to an earlier one, so that nobody pays for further takes, which would probably be
  * identical too.
  */
+
+import { listFiles } from "../ledger/file-rows.ts";
 import { deriveRequestFingerprint, deriveRequestId } from "../ledger/identity.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { listFiles } from "../ledger/request-rows.ts";
 import type { FileRow, RequestRow } from "../ledger/schema.ts";
 
 /**

@@ -114,7 +114,7 @@ export async function retryFailed(
   const mayRetry = isRefunded(row) && (isEarlierTask ? mayReplay : mayRetryOwn);
   if (!mayRetry || !(await deps.persist(() => isRequestWanted(deps.ledger, row.id)))) {
     // What goes on by itself has come to its end, and must pay for nobody else.
-    await deps.persist(() => endOwnCourse(deps.ledger, row.id));
+    await deps.persist(() => deps.ledger.database.run((db) => endOwnCourse(db, row.id, null)));
     return null;
   }
   if (isEarlierTask) job.replaysLeft -= 1;

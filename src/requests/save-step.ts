@@ -12,11 +12,12 @@ import { planReplacement } from "../files/replace.ts";
 import { type SavedFile, saveAudio } from "../files/save-audio.ts";
 import { isIntact } from "../files/saved-copies.ts";
 import { removeIfPresent } from "../files/temporary-file.ts";
-import { deleteFiles } from "../ledger/narration-writes.ts";
+import { deleteFiles, listFiles, replaceShortAudio } from "../ledger/file-rows.ts";
 import { runTransaction } from "../ledger/open-transaction.ts";
-import { insertFile, listFiles, writeAsDriver } from "../ledger/request-rows.ts";
+import { writeAsDriver } from "../ledger/request-rows.ts";
 import type { FileRow, RequestRow } from "../ledger/schema.ts";
 import { toStoredError } from "../ledger/stored-error.ts";
+import { endWishesFor } from "../ledger/wishes.ts";
 import { type StepDeps, writeNote } from "./job.ts";
 import {
   chooseFileName,
@@ -209,14 +210,7 @@ async function download(
       await deps.persist(() =>
         runTransaction(ledger, async (open) => {
           const { tx } = open;
-          // The audio takes the place of what was too short.
-          await tx
-            .deleteFrom("agm_file")
-            .where("owner", "=", row.id)
-            .where("kind", "=", "audio")
-            .where("seconds", "is not", null)
-            .execute();
-          await insertFile(tx, toFileRow(row.id, published));
+          await replaceShortAudio(tx, toFileRow(row.id, published));
           // The last write of the row also gives the lease back, and ends the wishes for it.
           await writeAsDriver(open, row, {
             status: "saved",
@@ -225,7 +219,7 @@ async function download(
             output_format: format,
             ...(published.matchesFormat ? { owner: null, lease_until_steady_ms: 0 } : {}),
           });
-          await tx.deleteFrom("agm_wish").where("target", "=", row.id).execute();
+          await endWishesFor(tx, [row.id]);
         }),
       );
     },

@@ -16,8 +16,8 @@ import { findOtherSpellings, findUnicodeSpelling } from "../files/real-path.ts";
 import { type FileToReplace, planReplacement } from "../files/replace.ts";
 import type { SavedFile } from "../files/save-audio.ts";
 import { copyToName, isIntact, isThere } from "../files/saved-copies.ts";
-import { forgetAudio } from "../ledger/narration-writes.ts";
-import { findFilesAt, findRequest, insertFile, listFiles, listSavedAt } from "../ledger/request-rows.ts";
+import { findFilesAt, insertFile, listFiles, listSavedAt } from "../ledger/file-rows.ts";
+import { findRequest, forgetAudio, patchRequest } from "../ledger/request-rows.ts";
 import type { FileRow, RequestRow } from "../ledger/schema.ts";
 import { parseJson } from "../parse-json.ts";
 import type { RequestDeps } from "./deps.ts";
@@ -245,7 +245,10 @@ export async function saveUnderName(
     mayReplace && file.path !== join(deps.folder.root, name)
       ? ((await planToReplace(deps, name)) ?? parseFileToReplace(row))
       : null;
-  if (fileToReplace !== null) await storeReplacement(deps, row, fileToReplace);
+  if (fileToReplace !== null) {
+    const replaces = JSON.stringify(fileToReplace);
+    await deps.ledger.database.tx((tx) => patchRequest(tx, row, { replaces }));
+  }
   const named = await copyToName(toSavedFile(file), deps.folder, name, {
     fileToReplace,
     mayBeNamed: (tried) => isNameFreeOfOthers(deps, row, fileToReplace, tried),
@@ -256,15 +259,6 @@ export async function saveUnderName(
   await deps.ledger.database.tx((tx) => insertFile(tx, copy));
   return copy;
 }
-
-const storeReplacement = (deps: FileDeps, { id }: RequestRow, replaced: FileToReplace): Promise<unknown> =>
-  deps.ledger.database.run((db) =>
-    db
-      .updateTable("agm_request")
-      .set({ replaces: JSON.stringify(replaced) })
-      .where("id", "=", id)
-      .execute(),
-  );
 
 const EXCERPT_CODE_POINTS = 40;
 

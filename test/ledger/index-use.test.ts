@@ -4,24 +4,22 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, it, vi } from "vitest";
 import { z } from "zod";
 import { readBill, readSpending, sumSpentCredits } from "../../src/ledger/bills.ts";
+import { findFilesAt, insertFile, listFiles } from "../../src/ledger/file-rows.ts";
 import { rememberApiKey } from "../../src/ledger/ledger.ts";
 import { requestRead } from "../../src/ledger/read-limits.ts";
 import {
-  deleteOldRefusals,
   findAttemptsOfTask,
-  findFilesAt,
   findRequest,
   findRequestsByFingerprint,
   findRequestsByLoose,
-  insertFile,
-  listFiles,
   listRequests,
   listResumable,
   releaseRequest,
   renewLeases,
   saveAsDriver,
 } from "../../src/ledger/request-rows.ts";
-import { deleteDeadWishes, isRequestWanted } from "../../src/ledger/wishes.ts";
+import { deleteDeadWishes, deleteOldRefusals } from "../../src/ledger/sweep.ts";
+import { isRequestWanted } from "../../src/ledger/wishes.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { sampleFile } from "../support/sample-request.ts";
 import { scratchFolder } from "../support/scratch.ts";

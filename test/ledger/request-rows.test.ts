@@ -1,18 +1,17 @@
 /** The rows of requests on both engines: leases, guarded writes, lists, and refusals that are forgotten. */
 import { describe, expect, it } from "vitest";
+import { insertFile, listFiles } from "../../src/ledger/file-rows.ts";
 import { LeaseLostError } from "../../src/ledger/ledger.ts";
 import {
   acquireRequest,
   buildNextAttempt,
-  deleteOldRefusals,
   findAttemptsOfTask,
-  insertFile,
-  listFiles,
   listRequests,
   releaseRequest,
   renewLeases,
   saveAsDriver,
 } from "../../src/ledger/request-rows.ts";
+import { deleteOldRefusals } from "../../src/ledger/sweep.ts";
 import { databasesOfFile } from "../support/postgres-server.ts";
 import { sampleFile } from "../support/sample-request.ts";
 import { skipBecause } from "../support/skip-because.ts";

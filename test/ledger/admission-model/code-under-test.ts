@@ -7,6 +7,7 @@ type BillsModule = typeof import("../../../src/ledger/bills.ts");
 type DatabaseModule = typeof import("../../../src/ledger/database.ts");
 type LedgerModule = typeof import("../../../src/ledger/ledger.ts");
 type RowsModule = typeof import("../../../src/ledger/request-rows.ts");
+type SweepModule = typeof import("../../../src/ledger/sweep.ts");
 type WishesModule = typeof import("../../../src/ledger/wishes.ts");
 
 export interface CodeUnderTest {
@@ -16,6 +17,7 @@ export interface CodeUnderTest {
   readonly database: DatabaseModule;
   readonly ledger: LedgerModule;
   readonly rows: RowsModule;
+  readonly sweep: SweepModule;
   readonly wishes: WishesModule;
 }
 
@@ -33,6 +35,7 @@ export async function loadCode(folder: string): Promise<CodeUnderTest> {
     database: await load("ledger/database.ts"),
     ledger: await load("ledger/ledger.ts"),
     rows: await load("ledger/request-rows.ts"),
+    sweep: await load("ledger/sweep.ts"),
     wishes: await load("ledger/wishes.ts"),
   };
 }

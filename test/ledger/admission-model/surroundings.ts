@@ -113,7 +113,7 @@ export const renew: Prepare = (world, { a }) => {
 export const tidy: Prepare = (world, { a }) => {
   const actor = world.actor(a);
   return alone(`${actor.id} deletes dead wishes`, async () => {
-    await world.bench.code.wishes.deleteDeadWishes(actor.ledger);
+    await world.bench.code.sweep.deleteDeadWishes(actor.ledger);
     const left = await actor.ledger.database.run((db) => db.selectFrom("agm_wish").select("id").execute());
     const ids = new Set(left.map(({ id }) => id));
     for (const id of Object.keys(world.facts.wishes))
