@@ -78,11 +78,9 @@ export class AudioError extends Error {
   readonly taskId: string | undefined;
   readonly idempotencyKey: string | undefined;
   readonly remedy: Wording | undefined;
-  readonly #facts: AudioErrorOptions;
 
   constructor(code: ErrorCode, message: string, facts: AudioErrorOptions = {}) {
     super(message, facts.cause === undefined ? undefined : { cause: facts.cause });
-    this.#facts = facts;
     this.code = code;
     this.httpStatus = facts.httpStatus;
     this.retryable = facts.retryable ?? false;
@@ -97,8 +95,7 @@ export class AudioError extends Error {
    * set.
    */
   withIds(ids: { taskId?: string | undefined; idempotencyKey?: string | undefined }): AudioError {
-    return new AudioError(this.code, this.message, {
-      ...this.#facts,
+    return this.#with({
       taskId: this.taskId ?? ids.taskId,
       idempotencyKey: this.idempotencyKey ?? ids.idempotencyKey,
     });
@@ -106,7 +103,11 @@ export class AudioError extends Error {
 
   /** Returns a copy with another next step. */
   withRemedy(remedy: Wording): AudioError {
-    return new AudioError(this.code, this.message, { ...this.#facts, remedy });
+    return this.#with({ remedy });
+  }
+
+  #with(facts: AudioErrorOptions): AudioError {
+    return new AudioError(this.code, this.message, { ...this, cause: this.cause, ...facts });
   }
 }
 

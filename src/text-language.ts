@@ -26,7 +26,7 @@ const MIN_SHARE = 0.08;
 const MIN_WORDS = 3;
 
 /** Guesses the language of a text by the common words in it. Returns a code of two letters, or `null` if undecided. */
-export function guessLatinScriptLanguage(text: string): string | null {
+function guessLatinScriptLanguage(text: string): string | null {
   const words =
     text
       .slice(0, SAMPLE_CODE_UNITS)

@@ -41,12 +41,12 @@ function parseInteger(text: string | undefined): number | null {
 }
 
 /** Parses `Content-Length` in bytes; `null` if absent or not a plain number. */
-export function parseContentLength(header: string | undefined): number | null {
+function parseContentLength(header: string | undefined): number | null {
   return parseInteger(header?.trim());
 }
 
 /** Parses `bytes 0-99/200` or `bytes 0-99/*`; `null` for anything else, including contradictory ranges. */
-export function parseContentRange(header: string | undefined): ContentRange | null {
+function parseContentRange(header: string | undefined): ContentRange | null {
   const match = /^bytes[ \t]+(\d{1,15})-(\d{1,15})\/(\d{1,15}|\*)$/i.exec(header?.trim() ?? "");
   const firstByte = parseInteger(match?.[1]);
   const lastByte = parseInteger(match?.[2]);
@@ -61,7 +61,7 @@ function parseStrongEtag(header: string | undefined): string | null {
 }
 
 /** Parses the total size in the Content-Range of a 416; `null` if the header does not state it. */
-export function parseUnsatisfiedRange(header: string | undefined): number | null {
+function parseUnsatisfiedRange(header: string | undefined): number | null {
   return parseInteger(/^bytes[ \t]+\*\/(\d{1,15})$/i.exec(header?.trim() ?? "")?.[1]);
 }
 

@@ -271,9 +271,6 @@ class Transfer {
   #refuseTooLarge(sizeBytes: number): void {
     if (sizeBytes <= this.#options.maxBytes) return;
     const mebibytes = Math.floor(this.#options.maxBytes / (1024 * 1024));
-    throw new AudioError("too_large", `The audio is larger than ${mebibytes} MiB, so it was not saved.`, {
-      remedy:
-        "The task and its audio are kept by the service: fetch the content endpoint of this task id with another program.",
-    });
+    throw new AudioError("too_large", `The audio is larger than ${mebibytes} MiB, so it was not saved.`);
   }
 }

@@ -1,6 +1,7 @@
 /** Converts an unsuccessful answer to an {@link AudioError} (docs/contract.md, Errors). */
 import {
   isServiceErrorCode,
+  SERVICE_ERROR_CODES,
   SERVICE_ERROR_STATUS,
   type ServiceErrorCode,
   serviceErrorBody,
@@ -16,18 +17,6 @@ const OPERATION_WORDS: Readonly<Record<Operation, string>> = {
   create: "the creation of the task",
   query: "the query",
   content: "the download",
-};
-
-/** The codes that HTTP statuses imply in an answer with the contract's body. For 409 see {@link deriveImpliedCode}. */
-const CODE_BY_STATUS: Readonly<Record<number, ServiceErrorCode>> = {
-  400: "invalid_request",
-  401: "invalid_api_key",
-  402: "insufficient_credits",
-  403: "purchase_required",
-  404: "not_found",
-  413: "request_too_large",
-  429: "rate_limit",
-  503: "temporarily_unavailable",
 };
 
 /**
@@ -51,7 +40,7 @@ function deriveImpliedCode(
   if (status === 409 && operation === "content") return "not_ready";
   if (!hasContractBody && !PLAIN_STATUSES.has(status)) return null;
   if (status === 409) return operation === "create" ? "idempotency_conflict" : null;
-  return CODE_BY_STATUS[status] ?? null;
+  return SERVICE_ERROR_CODES.find((code) => SERVICE_ERROR_STATUS[code] === status) ?? null;
 }
 
 export interface FailedResponse {

@@ -5,7 +5,7 @@
 import { takeFirstCodePoints } from "../contract/unicode.ts";
 import { createDetector, createRedact } from "../redaction.ts";
 
-export const MAX_SERVICE_TEXT_CODE_POINTS = 500;
+const MAX_SERVICE_TEXT_CODE_POINTS = 500;
 /** Maximum number of code points to examine in a text of the service. The rest of the text is dropped. */
 const MAX_READ_CODE_POINTS = 4096;
 

@@ -1,7 +1,7 @@
 /** Defines the service's error codes and the body of its error responses (docs/contract.md, Errors). */
 import { z } from "zod";
 
-/** Every error code of the contract with its HTTP status. */
+/** Every error code of the contract with its HTTP status. The first code of a status is what the status alone implies. */
 export const SERVICE_ERROR_STATUS = {
   invalid_request: 400,
   invalid_api_key: 401,
@@ -13,11 +13,14 @@ export const SERVICE_ERROR_STATUS = {
   request_too_large: 413,
   rate_limit: 429,
   concurrency_limit: 429,
-  api_unavailable: 503,
   temporarily_unavailable: 503,
+  api_unavailable: 503,
 } as const;
 
 export type ServiceErrorCode = keyof typeof SERVICE_ERROR_STATUS;
+
+// The cast is sound, because the object has no other keys.
+export const SERVICE_ERROR_CODES = Object.keys(SERVICE_ERROR_STATUS) as ServiceErrorCode[];
 
 export function isServiceErrorCode(code: string): code is ServiceErrorCode {
   return Object.hasOwn(SERVICE_ERROR_STATUS, code);

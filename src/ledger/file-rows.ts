@@ -1,6 +1,6 @@
 /** Reads and writes the rows of files. A file belongs to a request or to a narration; the newest row of a path has it. */
 import { type Insertable, sql } from "kysely";
-import { type Db, splitRows, } from "./database.ts";
+import { type Db, splitRows } from "./database.ts";
 import { isVisible, type Ledger } from "./ledger.ts";
 import type { FileRow } from "./schema.ts";
 

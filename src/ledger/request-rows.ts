@@ -1,5 +1,5 @@
 /** Reads and writes the rows of requests, their attempts and their files. Every write states what it has read. */
-import { type ExpressionBuilder, type ExpressionWrapper, type SqlBool, } from "kysely";
+import type { ExpressionBuilder, ExpressionWrapper, SqlBool } from "kysely";
 import { type Db, splitRows, type Tx } from "./database.ts";
 import { deleteFilesByHash } from "./file-rows.ts";
 import { isVisible, LeaseLostError, type Ledger, listVisibleApiKeys, rememberApiKey } from "./ledger.ts";
@@ -209,8 +209,8 @@ export const listResumable = (ledger: Ledger, limit: number): Promise<string[]> 
 // ---- writing ----
 
 /**
- * Moves the rows of a damaged request to a document, so that it can be made again under its key. Does nothing if the
- * request is whole or missing.
+ * Moves the rows of a request to a document, so that it can be made again under its key. The caller has found that they
+ * cannot be read. Does nothing if there are none.
  */
 export async function setAsideDamaged({ tx, ledger }: OpenTransaction, id: string): Promise<void> {
   const { log, clock } = ledger;

@@ -11,7 +11,7 @@ import { findPartsByQuote } from "./text/quotes.ts";
 
 /** The take and the speed that were chosen for a part; a speed of `null` is the plan's. */
 export type Choice = Pick<PartRow, "take" | "speed">;
-export const FIRST_CHOICE: Choice = { take: 1, speed: null };
+const FIRST_CHOICE: Choice = { take: 1, speed: null };
 
 export interface Retake {
   /** Identifies a part: words that occur in no other part, `cue 12` for subtitles, or `row 5` for a sheet. */

@@ -17,16 +17,15 @@ export const isUnexplainedCreditError = (error: AudioError): boolean =>
   error.code === "insufficient_credits" && error.remedy === undefined;
 
 /**
- * Adds the estimated cost of this text to an `insufficient_credits` error; returns other errors unchanged.
+ * Adds the estimated cost of this text to an `insufficient_credits` error without a remedy.
  *
  * @param calibration ratio of actual to estimated length in earlier tasks
  */
 export function explainCredits(
   error: AudioError,
   { prompt, speed = 1 }: CreditRequest,
-  calibration = 1,
+  calibration: number,
 ): AudioError {
-  if (!isUnexplainedCreditError(error)) return error;
   const about = estimateCredits(prompt, speed / calibration);
   const needs = `${CREDITS_NEEDED}; no setting lowers that, and this text would then cost about ${about} of them. Credits held by running tasks come back when those end`;
   return error.withRemedy({

@@ -11,8 +11,7 @@ import type { Search } from "../search-words.ts";
 import { findActivity } from "./attend.ts";
 import type { RequestDeps } from "./deps.ts";
 import type { RequestDriver } from "./driver.ts";
-import type { ListedStatus } from "./listed-status.ts";
-import { buildRequestView, type RequestView } from "./request-view.ts";
+import { buildRequestView, type ListedStatus, type RequestView } from "./request-view.ts";
 import { findReplacer, keepPresent } from "./saved-audio.ts";
 import { parseStoredFormat, parseStoredInput } from "./stored-input.ts";
 

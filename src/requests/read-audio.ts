@@ -27,7 +27,7 @@ type ReadDeps = Pick<RequestDeps, "ledger" | "folder">;
 const TASK_URI = /^audio:\/\/tasks\/([^/]+)\/content$/;
 
 /** The error for an address at which this ledger has no audio. */
-export function unknownResourceError(): AudioError {
+function unknownResourceError(): AudioError {
   return new AudioError("not_found", "No audio of this ledger has that address.", {
     remedy: "Use the uri of a resource_link, or audio://tasks/{task_id}/content of a finished, saved task.",
   });

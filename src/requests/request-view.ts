@@ -4,14 +4,16 @@ import { type Billing, isRunning } from "../contract/audio-task.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import type { AudioError, Wording } from "../errors.ts";
 import { markChargeTold } from "../ledger/request-rows.ts";
-import type { FileRow, RequestRow } from "../ledger/schema.ts";
+import type { AttemptStatus, FileRow, RequestRow } from "../ledger/schema.ts";
 import { parseRequestError } from "../ledger/stored-error.ts";
 import type { RequestDeps } from "./deps.ts";
 import { describeIdenticalTake } from "./identical-takes.ts";
-import type { ListedStatus } from "./listed-status.ts";
 import { parseRequestHandle, toRequestHandle } from "./request-handle.ts";
 import { explainAddedNumber, explainReplacement, type FileDeps, type SaveOptions } from "./saved-audio.ts";
 import { getIdempotencyKey, parseStoredFormat, parseStoredInput } from "./stored-input.ts";
+
+/** A status as lists show it: `saved` is a success. */
+export type ListedStatus = Exclude<AttemptStatus, "saved">;
 
 /** Audio on disk. */
 export interface SavedAudio {
@@ -74,7 +76,7 @@ function buildBilling(row: RequestRow): Billing | null {
 export const toListedStatus = ({ status }: Pick<RequestRow, "status">): ListedStatus =>
   status === "saved" ? "succeeded" : status;
 
-export const buildSavedAudio = (row: RequestRow, file: FileRow): SavedAudio => ({
+const buildSavedAudio = (row: RequestRow, file: FileRow): SavedAudio => ({
   path: file.path,
   ...parseStoredFormat(row),
   durationSeconds: file.seconds ?? row.output_seconds ?? row.audio_seconds,

@@ -125,7 +125,7 @@ function withNote(result: CallToolResult, note: string): CallToolResult {
     : { ...noted, structuredContent: { ...fields, message: `${fields.message} ${note}` } };
 }
 
-/** Adds the note that is due, but not to errors and MCP tasks, because some clients hide their words. */
+/** Adds the note that is due, but not to errors, and not to a new MCP task, which has no words of its own. */
 function withDueNote(result: CallToolResult, tool: Tool, deps: ServerDeps): CallToolResult {
   if (!tool.annotations.openWorldHint || result.isError === true || result.content.length === 0)
     return result;

@@ -5,7 +5,7 @@ import { boundedIntegerSchema, formatThousands } from "../contract/numbers.ts";
 import type { Spending } from "../ledger/bills.ts";
 import type { ListedNarration } from "../narration/listed-narrations.ts";
 import type { RequestListQuery } from "../requests/list-requests.ts";
-import type { ListedStatus } from "../requests/listed-status.ts";
+import type { ListedStatus } from "../requests/request-view.ts";
 import { createSearches, MAX_NARRATIONS_SEARCHED } from "../search-words.ts";
 import { buildNarrationEntry, buildRequestEntry, renderListEntry } from "./list-entry.ts";
 import { optional, stringSchema } from "./shared-fields.ts";

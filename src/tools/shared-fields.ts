@@ -23,7 +23,7 @@ export const createReportIssue =
   (path, message) =>
     context.addIssue({ code: "custom", path, message, input });
 
-export const MAX_WAIT_SECONDS = 3600;
+const MAX_WAIT_SECONDS = 3600;
 
 export const waitSecondsSchema = boundedNumberSchema(0, MAX_WAIT_SECONDS);
 

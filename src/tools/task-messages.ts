@@ -1,4 +1,4 @@
-/** The sentences of a task's result: what happened, what it cost, what to call next. */
+/** The sentences of a task's result: what happened and what it cost. */
 import { quoteServiceText, sanitizeReason } from "../api/service-text.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { roundToMilliseconds } from "../contract/numbers.ts";

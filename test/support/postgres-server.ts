@@ -199,7 +199,8 @@ export class PostgresServer {
         await this.command("SELECT 1");
         return;
       } catch (error) {
-        if (tries > 1200 || started.exitCode !== null)
+        // After a kill, the server syncs each file of its databases before it recovers, which takes a while on a busy disk.
+        if (tries > 5000 || started.exitCode !== null)
           throw new Error(`postgres did not start: ${log}`, { cause: error });
       }
       await sleep(25);

@@ -170,7 +170,7 @@ async function errors(): Promise<string[]> {
   const text = "It was a bright cold day in April, and the clocks were striking thirteen. ".repeat(20);
   const special = [
     configurationError(readConfig({})),
-    explainCredits(refused, { prompt: text }),
+    explainCredits(refused, { prompt: text }, 1),
     new AudioError("invalid_request", "The service answered …", { httpStatus: 400 }),
     new AudioError("unexpected_response", "The service answered … with a redirect (HTTP 302), …"),
   ].map(errorText);

@@ -32,7 +32,7 @@ const accountSchema = z.strictObject({
 });
 
 /** The accounts file: `{ accounts: [{ id, keys, grants }] }`; ids and keys are unique in the file. */
-export const accountsFileSchema = z
+const accountsFileSchema = z
   .strictObject({ accounts: z.array(accountSchema).min(1) })
   .superRefine((file, context) => {
     const refuse = (message: string): void => {
