@@ -17,6 +17,8 @@ export interface Clock {
  */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
+export const DAY_MS = 86_400_000;
+
 export const systemClock: Clock = {
   wallMs: () => Date.now(),
   steadyMs: () => Number(process.hrtime.bigint() / 1000n) / 1000,

@@ -24,3 +24,9 @@ export function takeFirstCodePoints(text: string, limit: number): string {
   }
   return takenText;
 }
+
+/** Returns the first `limit` code points of a text, with an ellipsis if it has more. */
+export function shortenText(text: string, limit: number): string {
+  const start = takeFirstCodePoints(text, limit);
+  return start === text ? text : `${start}…`;
+}

@@ -1,5 +1,6 @@
 /** Sums what attempts have cost: of a narration, of a day, of a month. Each task counts once, whatever API keys know it. */
 import { type RawBuilder, sql } from "kysely";
+import { DAY_MS } from "../clock.ts";
 import type { Db } from "./database.ts";
 import type { Ledger } from "./ledger.ts";
 
@@ -122,7 +123,6 @@ export interface Spending {
   readonly budget: { readonly credits: number; readonly leftCredits: number } | null;
 }
 
-const DAY_MS = 86_400_000;
 export const BUDGET_WINDOW_MS = DAY_MS;
 
 /** Reads what all API keys have spent at this service, and the rest of the budget. */

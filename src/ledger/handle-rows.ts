@@ -1,12 +1,13 @@
 /** Reads and writes calls that are answered as MCP tasks. A call's process writes only while the call is its own. */
 import { randomUUID } from "node:crypto";
+import { DAY_MS } from "../clock.ts";
 import { isProcessDead } from "../process-id.ts";
 import type { Tx } from "./database.ts";
 import type { Ledger } from "./ledger.ts";
 import type { HandleRow } from "./schema.ts";
 
 /** How long the result of a call is kept after its end. */
-const KEEP_FINISHED_MS = 30 * 24 * 60 * 60 * 1000;
+const KEEP_FINISHED_MS = 30 * DAY_MS;
 /** After this many leases without a sign of life, a call that has no wish yet counts as abandoned. */
 const SILENT_LEASES = 4;
 
@@ -14,7 +15,7 @@ const OPEN_STATUSES = ["working", "cancelling"] as const satisfies ReadonlyArray
 
 /** Whether a call has not ended. */
 export const isHandleOpen = ({ status }: Pick<HandleRow, "status">): boolean =>
-  status === "working" || status === "cancelling";
+  OPEN_STATUSES.some((open) => open === status);
 
 const FIRST_MESSAGE = "The request is about to be taken up.";
 

@@ -4,6 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { z } from "zod";
+import { DAY_MS } from "../clock.ts";
 import { parseJson } from "../parse-json.ts";
 import type { Tx } from "./database.ts";
 import type { OpenTransaction } from "./open-transaction.ts";
@@ -51,8 +52,6 @@ type Texts = Pick<RequestRow, "body" | "written" | "asked">;
 const readSent = ({ body }: Texts): string => parseJson(bodySchema, body)?.prompt ?? "";
 const readWritten = (row: Texts): string => row.written ?? readSent(row);
 const readAsked = (row: Texts): string => row.asked ?? readSent(row);
-
-const DAY_MS = 86_400_000;
 
 /**
  * Says whether a text would be paid for again. `open`: the service works on it or may, or it is about to be sent;

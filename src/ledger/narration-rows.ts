@@ -41,8 +41,9 @@ export const parseProblem = (column: string | null): StoredProblem | null =>
 
 /** Long texts are left out, because a round reads these columns many times. */
 type TaskRow = Omit<RequestRow, "body" | "asked" | "written">;
-const isShort = (column: string): column is keyof TaskRow => !["body", "asked", "written"].includes(column);
-const TASK_COLUMNS = [...REQUEST_COLUMNS, ...ATTEMPT_COLUMNS, ...VIEW_COLUMNS].filter(isShort);
+const isShortColumn = (column: string): column is keyof TaskRow =>
+  !["body", "asked", "written"].includes(column);
+const TASK_COLUMNS = [...REQUEST_COLUMNS, ...ATTEMPT_COLUMNS, ...VIEW_COLUMNS].filter(isShortColumn);
 
 /** The request that speaks a part, under one of the API keys of this machine. */
 export interface PartTask extends TaskRow {
@@ -185,7 +186,7 @@ export interface NarrationSnapshot {
 export const selectNarration = async (db: Db, id: string): Promise<NarrationRow | undefined> =>
   parseNarrations(await db.selectFrom("agm_narration").selectAll().where("id", "=", id).execute())[0];
 
-const describeWishes = ({ identity }: Ledger, narration: NarrationRow, wishes: readonly WishRow[]) => ({
+const deriveWanted = ({ identity }: Ledger, narration: NarrationRow, wishes: readonly WishRow[]) => ({
   isWanted: narration.status === "running" && wishes.length > 0,
   isWantedHere: narration.status === "running" && wishes.some((wish) => wish.process === identity.processId),
   mayReplace: wishes.some(({ replaces }) => replaces === (narration.file_name ?? "")),
@@ -214,7 +215,7 @@ export const readNarration = (ledger: Ledger, id: string): Promise<NarrationSnap
       tasks: await readTasks(open, narration, listFingerprints(parts)),
       bill: await readBill(tx, id),
       pace: await readPace(tx, narration),
-      ...describeWishes(ledger, narration, await listStandingWishes(open, id)),
+      ...deriveWanted(ledger, narration, await listStandingWishes(open, id)),
       files: await selectFiles(tx, id),
     };
   });
@@ -249,7 +250,7 @@ export const readRound = (
       isMine: narration.owner === ledger.identity.processId && !isLeftToOtherKeys(ledger, narration, wishes),
       parts,
       tasks: await readTasks(open, narration, fingerprints),
-      ...describeWishes(ledger, narration, wishes),
+      ...deriveWanted(ledger, narration, wishes),
     };
   });
 
@@ -308,7 +309,7 @@ export const readProgress = (ledger: Ledger, id: string): Promise<NarrationProgr
     const wishes = await listStandingWishes(open, id);
     return {
       narration,
-      isWanted: describeWishes(ledger, narration, wishes).isWanted,
+      isWanted: deriveWanted(ledger, narration, wishes).isWanted,
       savedPartCount: Number(saved ?? 0),
       totalPartCount: Number(total),
       pace: await readPace(tx, narration),
@@ -343,7 +344,7 @@ export const readStanding = (
     const narration = await selectNarration(open.tx, id);
     if (narration === undefined) return undefined;
     const wishes = await listStandingWishes(open, id);
-    return { narration, isWanted: describeWishes(ledger, narration, wishes).isWanted };
+    return { narration, isWanted: deriveWanted(ledger, narration, wishes).isWanted };
   });
 
 /** Reads the requests of fingerprints that no row of the narration has yet. */

@@ -1,4 +1,5 @@
 /** Deletes rows that are of no use any more: refused requests, and wishes of processes that have ended. */
+import { DAY_MS } from "../clock.ts";
 import type { Ledger } from "./ledger.ts";
 import { hasRareStatus } from "./request-rows.ts";
 import { endWishesFor } from "./wishes.ts";
@@ -8,7 +9,7 @@ const REFUSAL_DAYS = 30;
 /** Deletes requests of this API key that were refused long ago and never cost anything. */
 export const deleteOldRefusals = (ledger: Ledger): Promise<void> =>
   ledger.database.tx(async (tx) => {
-    const before = ledger.clock.wallMs() - REFUSAL_DAYS * 86_400_000;
+    const before = ledger.clock.wallMs() - REFUSAL_DAYS * DAY_MS;
     const old = await tx
       .selectFrom("agm_task")
       .select("id")

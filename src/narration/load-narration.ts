@@ -126,7 +126,10 @@ async function planSource(
  *
  * @throws AudioError `invalid_request`, `not_found`, `store_unavailable`
  */
-export async function loadNarration(deps: NarrationDeps, source: NarrateSource): Promise<LoadedNarration> {
+export async function findOrPlanNarration(
+  deps: NarrationDeps,
+  source: NarrateSource,
+): Promise<LoadedNarration> {
   if (source.kind === "narration") return await loadNarrationById(deps, source.narrationId);
   const { ledger, plans, containsSecret } = deps;
   const { baseUrl, apiKeyId } = ledger.identity;
@@ -246,7 +249,7 @@ async function findRetypedNarration(
   for (const narration of await listWantedNarrations(ledger)) {
     // A plan that cannot be read is no reason to refuse another text.
     const other = await plans.get(narration.id).catch(() => null);
-    if (other === null || narration.id === id || describeShape(other) !== describeShape(plan)) continue;
+    if (other === null || narration.id === id || deriveShape(other) !== deriveShape(plan)) continue;
     // Those of the plan, because the parts may have other takes by now.
     const otherRows = buildPartRows(ledger.identity.baseUrl, narration.id, other);
     const isSame = rows.every(({ loose }, index) => loose === otherRows[index]?.loose);
@@ -257,7 +260,7 @@ async function findRetypedNarration(
   return null;
 }
 
-const describeShape = ({ fileLayout, parts }: StoredPlan): string =>
+const deriveShape = ({ fileLayout, parts }: StoredPlan): string =>
   JSON.stringify([
     fileLayout,
     parts.map(({ pauseAfterSeconds, chapterIndex, startSeconds }) => [

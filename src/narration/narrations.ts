@@ -32,8 +32,8 @@ import { estimateLateRemarks } from "./late-cues.ts";
 import { type ListedNarration, listNarrations } from "./listed-narrations.ts";
 import {
   describeNothingToStop,
+  findOrPlanNarration,
   type LoadedNarration,
-  loadNarration,
   loadNarrationById,
   type NarrateSource,
   unknownNarrationError,
@@ -264,7 +264,7 @@ export class NarrationOperations {
     const { ledger, folder } = this.#deps;
     if (fileName !== null) assertFileName(fileName);
     if (fileName !== null && this.#deps.containsSecret(fileName)) throw secretRefusedError("The file name");
-    const loaded = await loadNarration(this.#deps, source);
+    const loaded = await findOrPlanNarration(this.#deps, source);
     const { narration, plan } = loaded;
     if (maxCredits !== null) {
       const named = { ...narration, file_name: fileName ?? narration.file_name };

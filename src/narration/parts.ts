@@ -3,7 +3,7 @@ import type { AudioInput } from "../contract/audio-input.ts";
 import { deriveRequestFingerprint } from "../ledger/identity.ts";
 import { deriveLooseFingerprint } from "../ledger/kinship.ts";
 import type { PartRow } from "../ledger/schema.ts";
-import type { PartRequest } from "../requests/begin.ts";
+import type { RequestContent } from "../requests/begin.ts";
 import { canonicalizeInput } from "../requests/canonical-input.ts";
 import { findPlannedChapters } from "./planning/planned-chapters.ts";
 import type { StoredPart, StoredPlan } from "./planning/stored-plan.ts";
@@ -62,7 +62,7 @@ export function buildPartRequest(
   plan: StoredPlan,
   position: number,
   { take, speed }: Choice,
-): PartRequest {
+): RequestContent {
   const part = getPlannedPart(plan, position);
   const body = canonicalizeInput({ ...buildPartInput(plan, part), ...(speed === null ? {} : { speed }) });
   const text = part.text.trim();

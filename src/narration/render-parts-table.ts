@@ -1,5 +1,5 @@
 /** Renders the parts of a narration as a table for people and models. */
-import { takeFirstCodePoints } from "../contract/unicode.ts";
+import { shortenText } from "../contract/unicode.ts";
 import { describeNarration } from "./narration-messages.ts";
 import { type ShownPartStatus, toShownStatus } from "./narration-view.ts";
 import type { PartsView, PartTime } from "./part-times.ts";
@@ -31,7 +31,6 @@ export function renderPartsTable({ view, viewed: { plan, states }, times }: Part
     const time = times[index];
     const { part, task } = state;
     const { text = "", chapterIndex = 0 } = plan.parts[part.position] ?? {};
-    const excerpt = takeFirstCodePoints(text, EXCERPT_CODE_POINTS);
     return [
       part.position + 1,
       STATUS_WORDS[toShownStatus(state)],
@@ -42,7 +41,7 @@ export function renderPartsTable({ view, viewed: { plan, states }, times }: Part
       time && renderStart(time),
       time?.readySeconds,
       plan.chapters[chapterIndex]?.title,
-      excerpt === text ? text : `${excerpt}…`,
+      shortenText(text, EXCERPT_CODE_POINTS),
     ];
   });
   const table = [

@@ -35,7 +35,7 @@ import { respellInput } from "./respelled-input.ts";
 import { queryTask, waitForRead } from "./watch-step.ts";
 
 /** What identifies a request, and what is sent for it. */
-export interface PartRequest {
+export interface RequestContent {
   /** Canonical input, exactly as sent. */
   readonly body: string;
   readonly loose: string;
@@ -48,7 +48,7 @@ export interface PartRequest {
 }
 
 /** A request of a call, with sentences for its result. */
-export interface PreparedRequest extends PartRequest {
+export interface PreparedRequest extends RequestContent {
   readonly notes: readonly Wording[];
 }
 
@@ -100,7 +100,7 @@ export function prepareRequest(
 /** Builds the row of a request of which nothing was sent. */
 export function buildNewRequest(
   { identity, clock }: Ledger,
-  { body, loose, fingerprint, asked, written, take }: PartRequest,
+  { body, loose, fingerprint, asked, written, take }: RequestContent,
   isListed: boolean,
 ): RequestRow {
   const nowMs = clock.wallMs();
@@ -255,7 +255,7 @@ async function assertNoPartToCome(open: OpenTransaction, fresh: RequestRow): Pro
 }
 
 /** Finds or stores the request of a narration's part, and opens what was refused or failed, unless it is driven. */
-export async function beginPart({ ledger }: RequestDeps, part: PartRequest): Promise<RequestRow> {
+export async function beginPart({ ledger }: RequestDeps, part: RequestContent): Promise<RequestRow> {
   const { row } = await beginRequest(ledger, buildNewRequest(ledger, part, false), {
     wish: null,
     mayBeginAttempt: true,

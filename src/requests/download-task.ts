@@ -10,14 +10,14 @@ import { restoreError } from "./attend.ts";
 import { beginRequest, buildExternalRequest, queryForCall } from "./begin.ts";
 import { type Call, type CallWithDeadline, runWithinCall, startDeadline } from "./call.ts";
 import type { RequestDeps } from "./deps.ts";
-import { assertTaskId, findNamedRequest } from "./find-task.ts";
+import { assertTaskId, resolveNamedRequest } from "./find-task.ts";
 import { deliver, type RequestContext } from "./generate.ts";
 import { isOver } from "./job.ts";
 import { resumeAndWait, throwIfReadFailed } from "./look-up-task.ts";
 import { parseNote } from "./note.ts";
 import { toRequestHandle } from "./request-handle.ts";
 import { type RequestView, toListedStatus } from "./request-view.ts";
-import { chooseFileName, findSavedAudio, findWholeAudio } from "./saved-audio.ts";
+import { chooseFileName, findOrReopenAudio, findSavedAudio } from "./saved-audio.ts";
 import { taskFailedError } from "./task-failed-error.ts";
 
 export interface DownloadRequest {
@@ -44,14 +44,14 @@ export async function downloadTask(
   const call = startDeadline({ ...givenCall, waitMs: Math.max(1, deps.timing.transferWaitMs) }, deps.clock);
   const saveOptions = { fileName, mayReplace: false };
   const find = async (signal: AbortSignal): Promise<RequestRow> => {
-    const named = await findNamedRequest(deps, taskIdOrHandle, signal, call.deadline);
+    const named = await resolveNamedRequest(deps, taskIdOrHandle, signal, call.deadline);
     return named?.row ?? (await beginExternalTask(deps, taskIdOrHandle, signal, call));
   };
   const named = await runWithinCall(deps, call, find, taskIdOrHandle);
   const {
     file,
     rows: [found = named],
-  } = await findWholeAudio(deps, [named], fileName);
+  } = await findOrReopenAudio(deps, [named], fileName);
   if (file !== null) return await deliver(context, found, file, { replayed: true }, saveOptions);
   const row =
     found.task_id === null ? await resend(context, found, call) : await refresh(context, found, call);

@@ -41,7 +41,7 @@ export interface NamedRequest {
  * @returns `null` if the ledger does not know the task
  * @throws AudioError `not_found` for an unknown handle, or for a task of another account
  */
-export async function findNamedRequest(
+export async function resolveNamedRequest(
   deps: RequestDeps,
   taskIdOrHandle: string,
   signal: AbortSignal,

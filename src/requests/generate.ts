@@ -36,8 +36,8 @@ import { buildRequestView, buildSavedView, type RequestView } from "./request-vi
 import {
   chooseFileName,
   findNameOwner,
+  findOrReopenAudio,
   findSavedAudio,
-  findWholeAudio,
   planName,
   type SaveOptions,
   saveUnderName,
@@ -110,7 +110,7 @@ async function resolve(
   const rows = await findRequestsByFingerprint(ledger, prepared.fingerprint);
   const own = rows.find(({ id }) => id === fresh.id);
   const isOwnOpen = own?.is_open === 1;
-  const { file } = isOwnOpen ? { file: null } : await findWholeAudio(deps, rows, fileName);
+  const { file } = isOwnOpen ? { file: null } : await findOrReopenAudio(deps, rows, fileName);
   const row = file === null ? undefined : rows.find(({ id }) => id === file.owner);
   if (file !== null && row !== undefined) return { fresh, saved: { row, file }, notes: [] };
   if (own !== undefined && own.status !== "waiting") return { fresh, saved: null, notes: [] };

@@ -1,7 +1,7 @@
 /** Lists the requests of the ledger for `list_tasks`, for resources and for completions. Asks the service nothing. */
 import { basename } from "node:path";
 import { MIME_TYPES } from "../contract/audio-format.ts";
-import { takeFirstCodePoints } from "../contract/unicode.ts";
+import { shortenText, takeFirstCodePoints } from "../contract/unicode.ts";
 import { BUDGET_WINDOW_MS } from "../ledger/bills.ts";
 import { listFiles } from "../ledger/file-rows.ts";
 import { deriveRequestFingerprint } from "../ledger/identity.ts";
@@ -64,7 +64,6 @@ async function toListedRequest(
 ): Promise<ListedRequest> {
   const { ledger } = deps;
   const input = parseStoredInput(row);
-  const excerpt = input === null ? null : takeFirstCodePoints(input.prompt, EXCERPT_CODE_POINTS);
   const isRecent = row.spent_at_ms > ledger.clock.wallMs() - BUDGET_WINDOW_MS;
   const isHeld = isRecent && OPEN_STATUSES.some((status) => status === row.status);
   const ofFormat = files.filter(({ kind }) => kind === "audio");
@@ -73,7 +72,7 @@ async function toListedRequest(
   const replacedBy = missing === undefined ? null : await findReplacer(deps, missing);
   return {
     ...buildRequestView(row, { file, replayed: true, activity }),
-    promptExcerpt: excerpt === null || excerpt === input?.prompt ? excerpt : `${excerpt}…`,
+    promptExcerpt: input && shortenText(input.prompt, EXCERPT_CODE_POINTS),
     fingerprint: row.fingerprint,
     inputHash:
       row.body === null

@@ -9,12 +9,12 @@ import { fromStoredError } from "../ledger/stored-error.ts";
 import { findActivity, restoreError } from "./attend.ts";
 import { buildExternalRequest, queryForCall } from "./begin.ts";
 import { type Call, type CallWithDeadline, runWithinCall, startDeadline } from "./call.ts";
-import { assertTaskId, findNamedRequest } from "./find-task.ts";
+import { assertTaskId, resolveNamedRequest } from "./find-task.ts";
 import { deliver, type RequestContext } from "./generate.ts";
 import { isOver } from "./job.ts";
 import { parseNote } from "./note.ts";
 import { buildRequestView, type RequestView } from "./request-view.ts";
-import { findSavedAudio, findWholeAudio } from "./saved-audio.ts";
+import { findOrReopenAudio, findSavedAudio } from "./saved-audio.ts";
 
 const NO_NAME = { fileName: null, mayReplace: false } as const;
 
@@ -30,7 +30,7 @@ export async function getTask(
   const named = await runWithinCall(
     deps,
     call,
-    (signal) => findNamedRequest(deps, taskIdOrHandle, signal, call.deadline),
+    (signal) => resolveNamedRequest(deps, taskIdOrHandle, signal, call.deadline),
     taskIdOrHandle,
   );
   if (named === null) return await pollExternalTask(context, taskIdOrHandle, call);
@@ -49,7 +49,7 @@ async function reportTask(
     file,
     short,
     rows: [row = named],
-  } = await findWholeAudio(deps, [named], named.file_name);
+  } = await findOrReopenAudio(deps, [named], named.file_name);
   if (file !== null) return await deliver(context, row, file, facts, NO_NAME);
   // A look must stay cheap: audio above the limit is not downloaded again.
   if (row.status === "failed" || row.error_code === "too_large") return buildRequestView(row, facts);

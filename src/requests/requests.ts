@@ -48,6 +48,11 @@ export function createRequests(deps: RequestDeps) {
       deps.log.debug(`old rows could not be deleted: ${String(cause)}`),
     );
   };
+  const findRows = (input: AudioInput, take: number) => {
+    const { baseUrl } = deps.ledger.identity;
+    const fingerprint = deriveRequestFingerprint(baseUrl, canonicalizeInput(input), take);
+    return findRequestsByFingerprint(deps.ledger, fingerprint);
+  };
   const requests = {
     generate: async (request: GenerateRequest, call: Call) => {
       resume();
@@ -79,18 +84,11 @@ export function createRequests(deps: RequestDeps) {
     sumSpending: () => readSpending(deps.ledger),
     /** Finds the saved audio of an input's first take on this machine; `null` if there is none. Asks the service nothing. */
     findSavedPath: async (input: AudioInput) => {
-      const fingerprint = deriveRequestFingerprint(deps.ledger.identity.baseUrl, canonicalizeInput(input), 1);
-      const rows = await findRequestsByFingerprint(deps.ledger, fingerprint);
-      return (await findSavedAudio(deps, rows, null))?.path ?? null;
+      return (await findSavedAudio(deps, await findRows(input, 1), null))?.path ?? null;
     },
     /** Says whether the service has an input. `unknown`: it may have it, or the ledger has it in other words. */
     readSendState: async (input: AudioInput, take: number): Promise<"unsent" | "unknown" | "accepted"> => {
-      const fingerprint = deriveRequestFingerprint(
-        deps.ledger.identity.baseUrl,
-        canonicalizeInput(input),
-        take,
-      );
-      const rows = await findRequestsByFingerprint(deps.ledger, fingerprint);
+      const rows = await findRows(input, take);
       if (rows.some(({ task_id }) => task_id !== null)) return "accepted";
       return rows.length > 0 && rows.every(({ maybe }) => maybe === 0) ? "unsent" : "unknown";
     },

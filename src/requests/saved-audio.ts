@@ -1,7 +1,7 @@
 /** Finds the audio of requests on this machine, gives it further names, and says whose names are taken. */
 import { basename, dirname, join } from "node:path";
 import { z } from "zod";
-import { takeFirstCodePoints } from "../contract/unicode.ts";
+import { shortenText } from "../contract/unicode.ts";
 import { AudioError, type Wording } from "../errors.ts";
 import {
   buildAutomaticName,
@@ -85,7 +85,7 @@ export const isShort = ({ kind, seconds }: FileRow): boolean => kind === "audio"
  *
  * @returns the file, or `null`; the file that is too short, or `null`; and the requests as they are now
  */
-export async function findWholeAudio(
+export async function findOrReopenAudio(
   deps: Pick<RequestDeps, "ledger" | "folder">,
   owners: readonly RequestRow[],
   fileName: string | null,
@@ -305,8 +305,7 @@ async function describeOwner(deps: FileDeps, owner: FileRow | null): Promise<str
   const row = await findRequest(deps.ledger, owner.owner);
   if (row === undefined) return `a file of ${owner.owner}`;
   const prompt = parseStoredInput(row)?.prompt ?? "";
-  const excerpt = takeFirstCodePoints(prompt, EXCERPT_CODE_POINTS);
-  const text = JSON.stringify(excerpt === prompt ? prompt : `${excerpt}…`);
+  const text = JSON.stringify(shortenText(prompt, EXCERPT_CODE_POINTS));
   return `the audio of task ${row.task_id ?? "?"}, take ${row.take ?? 1}, of the text ${text}`;
 }
 

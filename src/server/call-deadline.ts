@@ -21,9 +21,9 @@ const waitSchema = z.object({ wait_seconds: z.number().nonnegative() });
 export const parseWaitSeconds = (args: unknown, defaultWaitSeconds: number): number =>
   waitSchema.safeParse(args).data?.wait_seconds ?? defaultWaitSeconds;
 
-/** Returns the time limit of a call with these arguments, in seconds. */
-export const computeMaxCallSeconds = (args: unknown, defaultWaitSeconds: number): number =>
-  Math.max(MIN_SECONDS, parseWaitSeconds(args, defaultWaitSeconds) + GRACE_SECONDS);
+/** Returns the time limit of a call with this wait, in seconds. */
+export const computeMaxCallSeconds = (waitSeconds: number): number =>
+  Math.max(MIN_SECONDS, waitSeconds + GRACE_SECONDS);
 
 /**
  * Runs a call with a time limit.

@@ -4,7 +4,7 @@
  */
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { type ZodError, z } from "zod";
-import { takeFirstCodePoints } from "../contract/unicode.ts";
+import { shortenText } from "../contract/unicode.ts";
 import { AudioError, internalError } from "../errors.ts";
 import type { Redact } from "../redaction.ts";
 import { findRemedy } from "../remedies.ts";
@@ -25,14 +25,9 @@ function getValueAt(args: unknown, path: readonly PropertyKey[]): unknown {
 
 /** Quotes a value. Cuts long text, and texts for lists and objects. */
 function quoteValue(value: unknown): string {
-  if (typeof value === "string") {
-    const start = takeFirstCodePoints(value, MAX_VALUE_CODE_POINTS);
-    return JSON.stringify(start === value ? value : `${start}…`);
-  }
+  if (typeof value === "string") return JSON.stringify(shortenText(value, MAX_VALUE_CODE_POINTS));
   if (typeof value !== "object" || value === null) return String(value);
-  const json = JSON.stringify(value);
-  const start = takeFirstCodePoints(json, MAX_VALUE_CODE_POINTS);
-  return start === json ? json : `${start}…`;
+  return shortenText(JSON.stringify(value), MAX_VALUE_CODE_POINTS);
 }
 
 function describeIssue(issue: z.core.$ZodIssue, args: unknown, knownFields: readonly string[]): string {

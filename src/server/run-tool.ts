@@ -229,9 +229,8 @@ export async function runTool(
     // Tools with `openWorldHint` use the service or its ledger, so they need valid settings. Report invalid settings
     // before invalid arguments, because correcting arguments is useless without settings.
     if (tool.annotations.openWorldHint) deps.toolDeps.assertConfigured();
-    const parsedArgs = coerceArguments(args, tool.input);
-    const endsSteadyMs = systemClock.steadyMs() + parseWaitSeconds(parsedArgs, defaultWaitSeconds) * 1000;
-    const maxSeconds = computeMaxCallSeconds(parsedArgs, defaultWaitSeconds);
+    const waitSeconds = parseWaitSeconds(coerceArguments(args, tool.input), defaultWaitSeconds);
+    const endsSteadyMs = systemClock.steadyMs() + waitSeconds * 1000;
     const answerWith = async (toolArgs: Readonly<Record<string, unknown>>): Promise<Answer> => {
       const { startMcpTask } = declaresMcpTasks(client) ? client : {};
       const pinnedArgs = startMcpTask && tool.pinArguments?.(toolArgs, deps.toolDeps);
@@ -239,7 +238,7 @@ export async function runTool(
         return await startMcpTask(tool.name, pinnedArgs, runner, signal);
       }
       const anyEnd = AbortSignal.any([signal, deps.stopping]);
-      return await runWithCallTimeout(maxSeconds, anyEnd, (ending) =>
+      return await runWithCallTimeout(computeMaxCallSeconds(waitSeconds), anyEnd, (ending) =>
         runner.run(toolArgs, { signal: ending, onProgress }),
       );
     };
