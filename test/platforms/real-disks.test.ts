@@ -5,7 +5,7 @@ import { linkSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { closeAfterEach, type FaultSetup, openFaultSetup } from "../faults/fault-setup.ts";
 import { missing, NOT_LINUX, skipBecause } from "../support/skip-because.ts";
 import { taskOf } from "../support/tool-result.ts";
@@ -14,29 +14,12 @@ import { doctor } from "./run-bin.ts";
 
 closeAfterEach();
 
-const roots: string[] = [];
-const mounts: Mount[] = [];
-
-afterAll(() => {
-  for (const mount of mounts) mount.unmount();
-  for (const root of roots) rmSync(root, { recursive: true, force: true });
-});
-
-function newRoot(): string {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), "agm-mount-")));
-  roots.push(root);
-  return root;
-}
-
 const noExfat = NOT_LINUX ?? missing("mkfs.exfat", "mount.exfat-fuse");
 const noRclone = NOT_LINUX ?? missing("rclone", "fusermount3");
-const exfat = noExfat === null ? mountExfat(newRoot()) : null;
-const rclone = noRclone === null ? await mountRclone(newRoot()) : null;
-for (const mount of [exfat, rclone]) if (mount !== null) mounts.push(mount);
 
 const DISKS = [
-  ["exFAT", exfat, noExfat ?? "exFAT cannot be mounted here (a loop device, /dev/fuse)"],
-  ["rclone", rclone, noRclone ?? "rclone cannot be mounted here (/dev/fuse)"],
+  ["exFAT", mountExfat, noExfat],
+  ["rclone", mountRclone, noRclone],
 ] as const;
 
 const onDisk = (folder: string): Promise<FaultSetup> =>
@@ -44,9 +27,27 @@ const onDisk = (folder: string): Promise<FaultSetup> =>
     env: { AUDIO_OUTPUT_DIR: join(folder, "audio"), AUDIO_STATE_DIR: join(folder, "state") },
   });
 
-describe.each(DISKS)("%s", (name, mount, lack) => {
-  const skipped = skipBecause(mount === null ? lack : null);
-  const folder = mount?.folder ?? "";
+describe.each(DISKS)("%s", (name, mountDisk, lack) => {
+  const skipped = skipBecause(lack);
+  let root = "";
+  let folder = "";
+  let mount: Mount | null = null;
+
+  // Mounted only if a test runs, because nothing is unmounted after tests that were all skipped.
+  beforeAll(async () => {
+    root = realpathSync(mkdtempSync(join(tmpdir(), "agm-mount-")));
+    mount = await mountDisk(root);
+    folder = mount?.folder ?? "";
+  });
+  afterAll(() => {
+    mount?.unmount();
+    rmSync(root, { recursive: true, force: true });
+  });
+  beforeEach(({ task, skip }) => {
+    if (mount !== null) return;
+    task.meta.whySkipped = `${name} cannot be mounted here (a loop device, /dev/fuse)`;
+    skip();
+  });
 
   it("has no hard links, as the following tests require", skipped, () => {
     writeFileSync(join(folder, "one"), "");
@@ -86,14 +87,11 @@ describe.each(DISKS)("%s", (name, mount, lack) => {
     expect(store).toMatchObject({ ok: true });
     expect(store?.detail.includes("network share (rclone)")).toBe(name === "rclone");
   });
-});
 
-describe("exFAT, which ignores the case of names", () => {
-  it(
-    "a resource is found under another spelling, and another case is the same name",
-    skipBecause(exfat === null ? DISKS[0][2] : null),
-    async () => {
-      const outputDir = join(exfat?.folder ?? "", "cases");
+  // exFAT ignores the case of names.
+  if (name === "exFAT")
+    it("finds a resource under a spelling in another case, which is the same name", skipped, async () => {
+      const outputDir = join(folder, "cases");
       const setup = await openFaultSetup({ env: { AUDIO_OUTPUT_DIR: outputDir } });
       const { audio } = taskOf(
         await setup.server.call("generate_audio", { prompt: "Cases", file_name: "Story" }),
@@ -113,6 +111,5 @@ describe("exFAT, which ignores the case of names", () => {
       const again = await elsewhere.call("generate_audio", { prompt: "Cases", file_name: "Story" });
       expect(taskOf(again).replayed).toBe(true);
       expect(setup.service.count("content")).toBe(2);
-    },
-  );
+    });
 });
