@@ -1,7 +1,7 @@
 /** The `say` command: turns one text into one audio file. Uses the same ledger as the server. */
 import { MAX_TIMER_MS } from "../clock.ts";
 import { wordFor } from "../errors.ts";
-import type { GenerateRequest } from "../requests/begin.ts";
+import type { GenerateRequest } from "../requests/prepare-request.ts";
 import type { RequestView } from "../requests/request-view.ts";
 import { parseGenerateRequest } from "../tools/generate-audio.ts";
 import { describeCost, getAudioSeconds } from "../tools/task-messages.ts";

@@ -14,7 +14,8 @@ import {
 import { endNarration, setPartProblems } from "../ledger/narration-writes.ts";
 import { readRequest } from "../ledger/request-rows.ts";
 import type { NarrationRow, PartRow } from "../ledger/schema.ts";
-import { adoptTask, beginPart } from "../requests/begin.ts";
+import { adoptTask } from "../requests/adopt-task.ts";
+import { beginPart } from "../requests/begin.ts";
 import type { NarrationDeps } from "./narration-deps.ts";
 import { NarrationJoiner } from "./narration-joiner.ts";
 import {

@@ -1,143 +1,22 @@
 /** Begins a call's request: finds its row, that of the same text typed otherwise, or stores it; and notes who wants it. */
-import type { ObservedTask } from "../api/parse-task.ts";
-import type { AudioInput } from "../contract/audio-input.ts";
-import type { Deadline } from "../deadline.ts";
-import { AudioError, type Wording } from "../errors.ts";
-import { assertFileName } from "../files/file-name.ts";
-import {
-  deriveExternalTaskFingerprint,
-  deriveRequestFingerprint,
-  deriveRequestId,
-} from "../ledger/identity.ts";
-import { deriveLooseFingerprint, findKin, type Kinship } from "../ledger/kinship.ts";
+import { AudioError } from "../errors.ts";
+import { findKin, type Kinship } from "../ledger/kinship.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { isHeld, type OpenTransaction, runTransaction } from "../ledger/open-transaction.ts";
 import { findPartsToCome } from "../ledger/related-narrations.ts";
 import {
   buildNextAttempt,
-  FRESH_REQUEST,
   insertRequest,
   patchRequest,
   type RequestPatch,
   readRequest,
   setAsideDamaged,
-  UNDRIVEN_REQUEST,
 } from "../ledger/request-rows.ts";
 import type { RequestRow } from "../ledger/schema.ts";
 import { addWish, isWanted, listStandingWishes, type NewWish } from "../ledger/wishes.ts";
-import { describeRespelledWords, describeUnusedWords, type Pronunciation } from "../pronunciation.ts";
-import { describeLanguageMismatch } from "../text-language.ts";
-import { describeReadHold } from "./activity.ts";
-import { canonicalizeInput } from "./canonical-input.ts";
 import type { RequestDeps } from "./deps.ts";
-import { toObservedPatch } from "./job.ts";
-import { respellInput } from "./respelled-input.ts";
-import { queryTask, waitForRead } from "./watch-step.ts";
-
-/** What identifies a request, and what is sent for it. */
-export interface RequestContent {
-  /** Canonical input, exactly as sent. */
-  readonly body: string;
-  readonly loose: string;
-  readonly fingerprint: string;
-  /** The text after the call's own pronunciations; `null` if the body has it. */
-  readonly asked: string | null;
-  /** The text as the user wrote it; `null` if the body has it. */
-  readonly written: string | null;
-  readonly take: number;
-}
-
-/** A request of a call, with sentences for its result. */
-export interface PreparedRequest extends RequestContent {
-  readonly notes: readonly Wording[];
-}
-
-export interface GenerateRequest {
-  readonly input: AudioInput;
-  /** The rules of the call, which come before those of the settings. */
-  readonly callPronunciations: readonly Pronunciation[];
-  /** The rules of the call and of the settings. */
-  readonly pronunciations: readonly Pronunciation[];
-  readonly take: number;
-  readonly fileName: string | null;
-  readonly mayReplace: boolean;
-  /** Sentences about the text for the result. */
-  readonly notes?: readonly Wording[];
-}
-
-/**
- * Makes all checks of a request that need no ledger.
- *
- * @throws AudioError `invalid_file_name`, `request_too_large`, `invalid_request` for a text that becomes too long
- */
-export function prepareRequest(
-  baseUrl: string,
-  { input, callPronunciations, pronunciations, take, fileName, notes = [] }: GenerateRequest,
-): PreparedRequest {
-  if (fileName !== null) assertFileName(fileName);
-  const spoken = respellInput(input, pronunciations);
-  const asked = respellInput(input, callPronunciations);
-  const body = canonicalizeInput(spoken.input);
-  const writtenPrompt = input.prompt.trim();
-  const spokenPrompt = spoken.input.prompt.trim();
-  const askedPrompt = asked.input.prompt.trim();
-  return {
-    body,
-    written: writtenPrompt === spokenPrompt ? null : writtenPrompt,
-    asked: askedPrompt === spokenPrompt ? null : askedPrompt,
-    loose: deriveLooseFingerprint(baseUrl, body, writtenPrompt, take),
-    fingerprint: deriveRequestFingerprint(baseUrl, body, take),
-    take,
-    notes: [
-      ...notes,
-      ...describeRespelledWords(spoken.words),
-      ...describeUnusedWords(callPronunciations, asked.words),
-      ...describeLanguageMismatch(input.prompt, input.voice ?? ""),
-    ],
-  };
-}
-
-/** Builds the row of a request of which nothing was sent. */
-export function buildNewRequest(
-  { identity, clock }: Ledger,
-  { body, loose, fingerprint, asked, written, take }: RequestContent,
-  isListed: boolean,
-): RequestRow {
-  const nowMs = clock.wallMs();
-  return {
-    ...FRESH_REQUEST,
-    id: deriveRequestId(fingerprint, identity.apiKeyId),
-    base_url: identity.baseUrl,
-    api_key_id: identity.apiKeyId,
-    ...{ fingerprint, loose, body, written, asked, take },
-    is_listed: Number(isListed),
-    created_at_ms: nowMs,
-    updated_at_ms: nowMs,
-  };
-}
-
-/** Builds the row of a task that was made outside this ledger, and that it did not pay for. */
-export function buildExternalRequest(
-  { ledger: { identity, clock } }: Pick<RequestDeps, "ledger">,
-  taskId: string,
-  task: ObservedTask,
-): RequestRow {
-  const fingerprint = deriveExternalTaskFingerprint(identity.baseUrl, taskId);
-  const nowMs = clock.wallMs();
-  const empty: RequestRow = {
-    ...FRESH_REQUEST,
-    id: deriveRequestId(fingerprint, identity.apiKeyId),
-    base_url: identity.baseUrl,
-    api_key_id: identity.apiKeyId,
-    fingerprint,
-    ...{ loose: null, body: null, written: null, asked: null, take: null },
-    is_listed: 1,
-    is_paid: 0,
-    created_at_ms: nowMs,
-    updated_at_ms: nowMs,
-  };
-  return { ...empty, ...toObservedPatch(task, empty, nowMs) };
-}
+import type { RequestContent } from "./prepare-request.ts";
+import { buildNewRequest } from "./prepare-request.ts";
 
 export interface Begun {
   readonly row: RequestRow;
@@ -261,75 +140,4 @@ export async function beginPart({ ledger }: RequestDeps, part: RequestContent): 
     mayBeginAttempt: true,
   });
   return row;
-}
-
-/** Answers that say that this account does not have the task. */
-const NOT_VISIBLE_CODES: ReadonlySet<string> = new Set(["not_found", "purchase_required"]);
-
-/** Queries a task for a call. Throws at once if the limit of reads would delay it beyond the call's deadline. */
-export async function queryForCall(
-  deps: RequestDeps,
-  taskId: string,
-  signal: AbortSignal,
-  deadline?: Deadline,
-  isPoll = false,
-): Promise<ObservedTask> {
-  await waitForRead(deps, isPoll, signal, (reason, waitMs) => {
-    if (deadline === undefined || waitMs <= deadline.leftMs) return;
-    throw new AudioError("rate_limit", describeReadHold(reason, waitMs), {
-      retryable: true,
-      retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)),
-      taskId,
-    });
-  });
-  return await queryTask(deps, taskId, signal);
-}
-
-/**
- * Asks the service for a task that another API key of this machine has made, and stores it under the own key, with what
- * it has cost and who pays.
- *
- * @returns `null` if this account does not know the task
- * @throws AudioError if the service cannot be asked. Nothing may be sent then, because a usable task may exist
- */
-export async function adoptTask(
-  deps: RequestDeps,
-  other: RequestRow,
-  signal: AbortSignal,
-  deadline?: Deadline,
-): Promise<RequestRow | null> {
-  const fresh = await fetchAdopted(deps, other, signal, deadline);
-  if (fresh === null) return null;
-  const options = { wish: null, mayBeginAttempt: false } as const;
-  return (await beginRequest(deps.ledger, { ...fresh, is_listed: other.is_listed }, options)).row;
-}
-
-/** Does the same as {@link adoptTask}, but stores nothing. */
-export async function fetchAdopted(
-  deps: RequestDeps,
-  other: RequestRow,
-  signal: AbortSignal,
-  deadline?: Deadline,
-): Promise<RequestRow | null> {
-  const { ledger, clock } = deps;
-  if (other.task_id === null) return null;
-  try {
-    const task = await queryForCall(deps, other.task_id, signal, deadline);
-    const nowMs = clock.wallMs();
-    return {
-      ...other,
-      ...toObservedPatch(task, { ...other, finished_at_ms: null }, nowMs),
-      id: deriveRequestId(other.fingerprint, ledger.identity.apiKeyId),
-      api_key_id: ledger.identity.apiKeyId,
-      ...UNDRIVEN_REQUEST,
-      maybe: 0,
-      send_id: null,
-      polled_steady_ms: 0,
-      created_at_ms: nowMs,
-      updated_at_ms: nowMs,
-    };
-  } catch (error) {
-    if (error instanceof AudioError && NOT_VISIBLE_CODES.has(error.code)) return null;
-    throw error;
-  }
 }

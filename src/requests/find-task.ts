@@ -4,7 +4,7 @@ import type { Deadline } from "../deadline.ts";
 import { AudioError, type Wording } from "../errors.ts";
 import { findAttemptsOfTask, findRequest } from "../ledger/request-rows.ts";
 import type { RequestRow } from "../ledger/schema.ts";
-import { adoptTask } from "./begin.ts";
+import { adoptTask } from "./adopt-task.ts";
 import type { RequestDeps } from "./deps.ts";
 import { parseRequestHandle } from "./request-handle.ts";
 import { findSavedAudio } from "./saved-audio.ts";

@@ -9,16 +9,9 @@ import {
   readRequest,
 } from "../ledger/request-rows.ts";
 import type { FileRow, RequestRow } from "../ledger/schema.ts";
+import { fetchAdopted } from "./adopt-task.ts";
 import { type Attendance, findActivity, restoreError, throwIfUnreachable } from "./attend.ts";
-import {
-  type Begun,
-  beginRequest,
-  buildNewRequest,
-  fetchAdopted,
-  type GenerateRequest,
-  type PreparedRequest,
-  prepareRequest,
-} from "./begin.ts";
+import { type Begun, beginRequest } from "./begin.ts";
 import {
   type Call,
   type CallWithDeadline,
@@ -32,6 +25,12 @@ import { readCalibration } from "./estimate-calibration.ts";
 import { explainCredits, isUnexplainedCreditError } from "./explain-credits.ts";
 import { isOver } from "./job.ts";
 import { parseNote } from "./note.ts";
+import {
+  buildNewRequest,
+  type GenerateRequest,
+  type PreparedRequest,
+  prepareRequest,
+} from "./prepare-request.ts";
 import { buildRequestView, buildSavedView, type RequestView } from "./request-view.ts";
 import {
   chooseFileName,

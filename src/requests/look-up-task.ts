@@ -6,13 +6,14 @@ import { AudioError } from "../errors.ts";
 import { readSincePollMs } from "../ledger/read-limits.ts";
 import type { RequestRow } from "../ledger/schema.ts";
 import { fromStoredError } from "../ledger/stored-error.ts";
+import { queryForCall } from "./adopt-task.ts";
 import { findActivity, restoreError } from "./attend.ts";
-import { buildExternalRequest, queryForCall } from "./begin.ts";
 import { type Call, type CallWithDeadline, runWithinCall, startDeadline } from "./call.ts";
 import { assertTaskId, resolveNamedRequest } from "./find-task.ts";
 import { deliver, type RequestContext } from "./generate.ts";
 import { isOver } from "./job.ts";
 import { parseNote } from "./note.ts";
+import { buildExternalRequest } from "./prepare-request.ts";
 import { buildRequestView, type RequestView } from "./request-view.ts";
 import { findOrReopenAudio, findSavedAudio } from "./saved-audio.ts";
 

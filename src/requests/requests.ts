@@ -9,7 +9,6 @@ import type { FileRow } from "../ledger/schema.ts";
 import { deleteDeadWishes, deleteOldRefusals } from "../ledger/sweep.ts";
 import { deleteOwnWishes, withdrawWish } from "../ledger/wishes.ts";
 import { Attendance } from "./attend.ts";
-import type { GenerateRequest } from "./begin.ts";
 import type { Call } from "./call.ts";
 import { canonicalizeInput } from "./canonical-input.ts";
 import type { RequestDeps } from "./deps.ts";
@@ -23,6 +22,7 @@ import {
   type RequestListQuery,
 } from "./list-requests.ts";
 import { getTask } from "./look-up-task.ts";
+import type { GenerateRequest } from "./prepare-request.ts";
 import { readAudio, readPieceOfNarration, readTaskPiece, readWhole } from "./read-audio.ts";
 import { type SavedAudio, tellCharge } from "./request-view.ts";
 import { findSavedAudio } from "./saved-audio.ts";

@@ -6,7 +6,7 @@ import { coerceArguments } from "../contract/coerce-arguments.ts";
 import { FIELD_NAMES, requestField } from "../contract/request-fields.ts";
 import { containsCues } from "../narration/text/plain/time-codes.ts";
 import { listUnreadMarks } from "../narration/text/unread-marks.ts";
-import type { GenerateRequest } from "../requests/begin.ts";
+import type { GenerateRequest } from "../requests/prepare-request.ts";
 import type { RequestView } from "../requests/request-view.ts";
 import { PLAYER_META } from "./player-uri.ts";
 import {

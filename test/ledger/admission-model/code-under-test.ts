@@ -6,6 +6,7 @@ type BeginModule = typeof import("../../../src/requests/begin.ts");
 type BillsModule = typeof import("../../../src/ledger/bills.ts");
 type DatabaseModule = typeof import("../../../src/ledger/database.ts");
 type LedgerModule = typeof import("../../../src/ledger/ledger.ts");
+type PrepareModule = typeof import("../../../src/requests/prepare-request.ts");
 type RowsModule = typeof import("../../../src/ledger/request-rows.ts");
 type SweepModule = typeof import("../../../src/ledger/sweep.ts");
 type WishesModule = typeof import("../../../src/ledger/wishes.ts");
@@ -16,6 +17,7 @@ export interface CodeUnderTest {
   readonly bills: BillsModule;
   readonly database: DatabaseModule;
   readonly ledger: LedgerModule;
+  readonly prepare: PrepareModule;
   readonly rows: RowsModule;
   readonly sweep: SweepModule;
   readonly wishes: WishesModule;
@@ -34,6 +36,7 @@ export async function loadCode(folder: string): Promise<CodeUnderTest> {
     bills: await load("ledger/bills.ts"),
     database: await load("ledger/database.ts"),
     ledger: await load("ledger/ledger.ts"),
+    prepare: await load("requests/prepare-request.ts"),
     rows: await load("ledger/request-rows.ts"),
     sweep: await load("ledger/sweep.ts"),
     wishes: await load("ledger/wishes.ts"),

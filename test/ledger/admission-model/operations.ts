@@ -62,7 +62,7 @@ const buildFresh = ({ bench }: World, { ledger, key }: Actor, text: string) => {
     written: null,
     take: 1,
   };
-  return { ...bench.code.begin.buildNewRequest(ledger, part, true), id: `${text}@${key}` };
+  return { ...bench.code.prepare.buildNewRequest(ledger, part, true), id: `${text}@${key}` };
 };
 
 /** Notes what both ways to begin do to the row of an earlier request. A driven row stays as it is. */
