@@ -11,6 +11,7 @@ import {
 import type { FileRow, RequestRow } from "../ledger/schema.ts";
 import { fetchAdopted } from "./adopt-task.ts";
 import { type Attendance, findActivity, restoreError, throwIfUnreachable } from "./attend.ts";
+import { findNameOwner, planName, type SaveOptions, saveUnderName } from "./audio-names.ts";
 import { type Begun, beginRequest } from "./begin.ts";
 import {
   type Call,
@@ -32,15 +33,7 @@ import {
   prepareRequest,
 } from "./prepare-request.ts";
 import { buildRequestView, buildSavedView, type RequestView } from "./request-view.ts";
-import {
-  chooseFileName,
-  findNameOwner,
-  findOrReopenAudio,
-  findSavedAudio,
-  planName,
-  type SaveOptions,
-  saveUnderName,
-} from "./saved-audio.ts";
+import { chooseFileName, findOrReopenAudio, findSavedAudio } from "./saved-audio.ts";
 import { getIdempotencyKey, parseStoredInput } from "./stored-input.ts";
 import { taskFailedError } from "./task-failed-error.ts";
 

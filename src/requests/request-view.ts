@@ -6,10 +6,10 @@ import type { AudioError, Wording } from "../errors.ts";
 import { markChargeTold } from "../ledger/request-rows.ts";
 import type { AttemptStatus, FileRow, RequestRow } from "../ledger/schema.ts";
 import { parseRequestError } from "../ledger/stored-error.ts";
+import { explainAddedNumber, explainReplacement, type FileDeps, type SaveOptions } from "./audio-names.ts";
 import type { RequestDeps } from "./deps.ts";
 import { describeIdenticalTake } from "./identical-takes.ts";
 import { parseRequestHandle, toRequestHandle } from "./request-handle.ts";
-import { explainAddedNumber, explainReplacement, type FileDeps, type SaveOptions } from "./saved-audio.ts";
 import { getIdempotencyKey, parseStoredFormat, parseStoredInput } from "./stored-input.ts";
 
 /** A status as lists show it: `saved` is a success. */

@@ -18,13 +18,12 @@ import { writeAsDriver } from "../ledger/request-rows.ts";
 import type { FileRow, RequestRow } from "../ledger/schema.ts";
 import { toStoredError } from "../ledger/stored-error.ts";
 import { endWishesFor } from "../ledger/wishes.ts";
+import { isNameFreeOfOthers, parseFileToReplace } from "./audio-names.ts";
 import { type StepDeps, writeNote } from "./job.ts";
 import {
   chooseFileName,
   findSavedAudio,
-  isNameFreeOfOthers,
   isShort,
-  parseFileToReplace,
   toFileRow,
   toSavedFile,
   wrongFormatError,
