@@ -23,6 +23,8 @@ export interface Consents {
   readonly pairs: readonly string[];
   /** Says in words what the pairs are. */
   readonly extraRemarks: readonly string[];
+  /** Says in words all that needs consent: these remarks, and those of the plan. */
+  readonly reasons: readonly string[];
 }
 
 const MAX_NARRATIONS_NAMED = 3;
@@ -123,8 +125,15 @@ export async function findConsents(
     const ids = await listNarrationsWith(ledger, [...retyped], narration.id);
     extraRemarks.push(describeTyping(positions.typing.size, ids));
   }
-  const language = plan.remarks.filter(({ about }) => about === "language" && narration.status === "planned");
-  return { keys: [...language.map(({ sentence }) => sentence), ...pairs], pairs: [...pairs], extraRemarks };
+  const language = plan.remarks
+    .filter(({ about }) => about === "language" && narration.status === "planned")
+    .map(({ sentence }) => sentence);
+  return {
+    keys: [...language, ...pairs],
+    pairs: [...pairs],
+    extraRemarks,
+    reasons: [...language, ...extraRemarks],
+  };
 }
 
 /** Whether answers have told all that needs consent. */

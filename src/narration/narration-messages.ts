@@ -16,6 +16,7 @@ import {
   coversLikelyCost,
   describeLowLimit,
   describePlan,
+  describePlannedFiles,
   describeShortParts,
   RESERVATION_RULE,
   summarizeChapters,
@@ -68,7 +69,13 @@ const joinSentences = (sentences: readonly string[]): string =>
 const MAX_LISTED = 5;
 const FILES_SHOWN = 3;
 
-function describeProblems({ problems, parts }: NarrationView, reader: Reader): string[] {
+/** Whether a person has stopped the narration, which its status says and no problem has to. */
+const isStoppedAsAsked = ({ problems }: Pick<NarrationView, "problems">): boolean =>
+  problems[0]?.code === "stopped";
+
+function describeProblems(view: NarrationView, reader: Reader): string[] {
+  const { parts } = view;
+  const problems = view.problems.slice(isStoppedAsAsked(view) ? 1 : 0);
   const shown = problems.slice(0, MAX_LISTED).map(({ partIndex, excerpt, message, terminal }) => {
     const words = reader === "terminal" ? (terminal ?? message) : message;
     return partIndex === null ? words : `Part ${partIndex + 1} (${JSON.stringify(excerpt)}): ${words}`;
@@ -222,7 +229,7 @@ function announceJoinedFile(
     incompletePath === null
       ? "to files with (incomplete) in their names"
       : `as ${incompletePath}, or with a number if that name is taken`;
-  const isToJoin = problems[0]?.code === "stopped" && files.length === 0 && !isSheet;
+  const isToJoin = isStoppedAsAsked({ problems }) && files.length === 0 && !isSheet;
   const again = reader === "terminal" ? "the same command" : "a call with the narration_id alone";
   return isToJoin && parts.saved + parts.running > 0
     ? `What is saved is then joined ${where}; ${again} says when it is there.`
@@ -268,6 +275,7 @@ export function describeNarration(
     ...describeProblems(view, reader),
     ...(isPlan
       ? [
+          describePlannedFiles(view),
           summarizeChapters(view),
           ...remarks.map(({ sentence, terminal }) =>
             reader === "terminal" ? (terminal ?? sentence) : sentence,
@@ -297,7 +305,7 @@ function describeStatus(view: NarrationView, saved: string, reader: Reader): str
     }
     case "stopped": {
       const ended = view.problems.length === 0 ? "The process that ran it has ended." : "";
-      const soFar = `Stopped: ${describeSoFar(view)}`;
+      const soFar = `${isStoppedAsAsked(view) ? "Stopped, as asked for" : "Stopped"}: ${describeSoFar(view)}`;
       return joinSentences([
         soFar,
         ended,

@@ -19,6 +19,7 @@ import { buildFileName, isFreeInOtherFormats } from "./narration-file-names.ts";
 import { buildNarrationFiles, findReplaceable, isFileIntact, type NarrationFile } from "./narration-files.ts";
 import { isWithService, listPartProblems, type NarrationProblem, type PartState } from "./part-status.ts";
 import { getPartSpeed } from "./parts.ts";
+import { listPlannedFiles } from "./planned-files.ts";
 import { type ChapterEstimate, estimateChapters, type PartEstimate } from "./planning/chapter-estimates.ts";
 import type { Remark, StoredPlan } from "./planning/stored-plan.ts";
 
@@ -36,6 +37,10 @@ export interface NarrationView extends NarrationTotals {
   readonly isSheet: boolean;
   /** Estimated length and remaining cost of each chapter of a plan; empty for a text with fewer than two chapters. */
   readonly chapters: readonly ChapterEstimate[];
+  /** Number of files if each chapter becomes one; `null` for other files. */
+  readonly chapterFileCount: number | null;
+  /** Whether the plan holds only chapters that were chosen. */
+  readonly isOfChosen: boolean;
   /** The saved files that are there. */
   readonly files: readonly NarrationFile[];
   readonly problems: ReadonlyArray<NarrationProblem & { readonly excerpt: string | null }>;
@@ -354,6 +359,8 @@ export async function buildNarrationView(
     title: narration.title,
     isSheet,
     chapters: status === "planned" && !isSheet ? estimateChapters(plan.chapters, plan.parts, outlook) : [],
+    chapterFileCount: plan.fileLayout === "chapters" ? listPlannedFiles(plan).length : null,
+    isOfChosen: plan.wholeTitle !== undefined,
     ...totals,
     lateMax: sumLimit(totals.credits.charged, latePrices, 1, 1),
     ...checked,

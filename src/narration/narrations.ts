@@ -115,6 +115,13 @@ const wantsOtherParts = (
 ): boolean =>
   choices.length > 0 || (shouldSkipFailed !== null && shouldSkipFailed !== (narration.skip_failed === 1));
 
+/** Begins a plan with the reasons why the call did not make it, although its limit suffices. */
+const withReasons = (plan: NarrationView, { reasons }: Consents): NarrationView => ({
+  ...plan,
+  note: `${plan.note === undefined ? "" : `${plan.note} `}Asked first: ${reasons.join(" ")}`,
+  remarks: plan.remarks.filter(({ sentence }) => !reasons.includes(sentence)),
+});
+
 /** The operations on narrations. Start no narration, not even an unfinished one, before a call asks for it. */
 export class NarrationOperations {
   readonly #deps: NarrationDeps;
@@ -313,7 +320,7 @@ export class NarrationOperations {
     const isToPay = plan.credits.estimate > plan.credits.charged;
     if (!isAgreed && isToPay && maxCredits < plan.credits.leastMax)
       return { ...plan, refusedLimit: maxCredits, isReopened };
-    return mustTell ? plan : null;
+    return mustTell ? withReasons(plan, called.consents) : null;
   }
 
   // ---- what a call wants ----

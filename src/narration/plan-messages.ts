@@ -16,18 +16,18 @@ export function describePlan(
       ? ""
       : ` ${formatCount(retakenPartCount, "part")} in another take or at another speed.`;
   const missing = parts.total - parts.saved;
+  const limit = reader === "terminal" ? "--max-credits" : "max_credits";
+  const more = `${takes}${describeMinimumTime(missing)} Nothing was sent or charged.`;
   if (credits.charged > 0) {
     const toCome = credits.estimate - credits.charged;
-    return `A plan: ${formatCount(missing, "part")} to be made for about ${toCome} credits, beside the ${credits.charged} charged for it so far; ${reader === "terminal" ? "--max-credits" : "max_credits"} counts both.${takes} Nothing was sent or charged.`;
+    return `A plan: ${formatCount(missing, "part")} to be made for about ${toCome} credits, beside the ${credits.charged} charged for it so far; ${limit} counts both.${more}`;
   }
   const plan = `A plan of ${formatCount(parts.total, "part")}`;
   const audio = `about ${formatDuration(seconds.estimate)} of audio`;
   if (missing === 0) return `${plan}, ${audio}, all of it paid for already. Nothing was sent or charged.`;
-  const paid =
-    parts.alreadyPaid === 0
-      ? ""
-      : ` ${formatCount(parts.alreadyPaid, "part")} of them ${parts.alreadyPaid === 1 ? "is" : "are"} paid for already; ${reader === "terminal" ? "--max-credits" : "max_credits"} counts this narration alone.`;
-  return `${plan}: ${audio} for about ${credits.estimate} credits.${paid}${takes}${describeMinimumTime(missing)} Nothing was sent or charged.`;
+  if (parts.saved === 0) return `${plan}: ${audio} for about ${credits.estimate} credits.${more}`;
+  const others = parts.saved === 1 ? "the other is" : `the other ${parts.saved} are`;
+  return `A plan: ${audio}. ${missing} of ${parts.total} parts ${missing === 1 ? "is" : "are"} new: about ${credits.estimate} credits; ${others} paid for already. ${limit} counts this narration alone.${more}`;
 }
 
 /** One or two short parts cost too little for a sentence. */
@@ -40,16 +40,16 @@ export const describeShortParts = ({ shortPartCount }: NarrationView): string =>
     : `${shortPartCount} parts are shorter than ${MINIMUM_CHARGE_SECONDS} s and cost ${MINIMUM_CHARGE_CREDITS} credits, the least that is charged, each.`;
 
 /**
- * States the minimum time that the service's rate limit imposes. Returns an empty text for less than
- * `LONG_WORK_SECONDS`.
+ * States how long the parts take at the service's rate limit. Returns an empty text for less than the wait of a call,
+ * which needs no word.
  */
 function describeMinimumTime(missing: number): string {
   const seconds = missing * (LIMIT_WINDOW_SECONDS / SUBMISSIONS_PER_WINDOW);
   if (seconds < LONG_WORK_SECONDS) return "";
-  return ` Making it takes ${formatDuration(seconds)} or more, because the service takes ${SUBMISSIONS_PER_WINDOW} tasks a minute.`;
+  return ` Making it takes about ${formatDuration(seconds)} or more, because the service takes ${SUBMISSIONS_PER_WINDOW} tasks a minute.`;
 }
 
-const LONG_WORK_SECONDS = 120;
+const LONG_WORK_SECONDS = 45;
 
 /** Formats the range of some values: "40 to 90 s", "2 to 9 min", "12 credits". */
 function formatRange(values: readonly number[], unit: string): string {
@@ -80,8 +80,19 @@ export function summarizeChapters({ chapters: chaptersAndFront }: NarrationView)
   return `${chapters.length} chapters, from ${JSON.stringify(shortenExcerpt(first))} to ${JSON.stringify(shortenExcerpt(last))}, each of ${length}${price}.`;
 }
 
+/** Confirms that each chapter becomes a file. The plan of a sheet says the same of its rows. */
+export function describePlannedFiles({ chapterFileCount }: NarrationView): string {
+  if (chapterFileCount === null) return "";
+  return chapterFileCount === 1
+    ? "1 file, because there is one chapter."
+    : `${chapterFileCount} files, one for each chapter.`;
+}
+
 /** Lists the chapters of a plan with number, length and price. */
-export function formatChapterList({ chapters }: NarrationView, reader: Reader = "assistant"): string {
+export function formatChapterList(
+  { chapters, isOfChosen }: NarrationView,
+  reader: Reader = "assistant",
+): string {
   if (chapters.length === 0) return "";
   const rows = chapters.slice(0, MAX_CHAPTERS_SHOWN).map(({ number, title, seconds, credits }) => {
     const name = title === null ? "(before the first heading)" : JSON.stringify(shortenExcerpt(title));
@@ -91,7 +102,8 @@ export function formatChapterList({ chapters }: NarrationView, reader: Reader = 
   const [first = 1, second] = chapters.flatMap(({ title, number }) => (title === null ? [] : (number ?? [])));
   const example = chapters.length > 2 && second === first + 1 ? `${first}-${second}` : `${first}`;
   const argument = reader === "terminal" ? "option --chapters" : "argument chapters";
-  const hint = chapters.length < 2 ? "" : ` The ${argument} narrates some of them: "${example}".`;
+  const hint =
+    chapters.length < 2 || isOfChosen ? "" : ` The ${argument} narrates some of them: "${example}".`;
   return `Chapters with length and credits: ${rows.join("; ")}${furtherCount > 0 ? `; and ${furtherCount} more` : ""}.${hint}`;
 }
 

@@ -69,16 +69,24 @@ export const computeWaitMs = (
 /** The wait that a next step names if neither the call nor the settings have one. */
 export const USUAL_WAIT_SECONDS = 45;
 
+/** A shorter wait is a look at how it stands, and says nothing about what the client bears. */
+const MIN_BORNE_WAIT_SECONDS = 10;
+
 /**
  * Returns the wait that a next step names: one that this client has borne. A client that has given up a call has a
- * shorter default.
+ * shorter default. A call returns as soon as its work ends, so a long wait costs nothing, and a short one costs calls.
  *
  * @param waitSeconds the argument of the call
  */
-export const chooseNextWait = (
+export function chooseNextWait(
   waitSeconds: number | undefined,
   { defaultWaitSeconds }: Pick<ToolDeps, "defaultWaitSeconds">,
-): number => Math.min(waitSeconds || Number.POSITIVE_INFINITY, defaultWaitSeconds || USUAL_WAIT_SECONDS);
+): number {
+  const longest = defaultWaitSeconds || USUAL_WAIT_SECONDS;
+  return waitSeconds === undefined || waitSeconds < MIN_BORNE_WAIT_SECONDS
+    ? longest
+    : Math.min(waitSeconds, longest);
+}
 
 /** A saved file that a result links to. */
 export interface LinkedFile {

@@ -187,8 +187,8 @@ it("an edit has a bill of its own: its plan and its answer say so, and that olde
   const { narration_id } = await narrator.narrate({ text: buildText("One", "Two"), max_credits: 900 });
   const call = { narration_id, edits: [{ quote: "So ends Two", replacement: "So closes Two" }] };
   const plan = await narrator.narrate(call);
-  expect(plan.message).toContain(
-    "1 part of them is paid for already; max_credits counts this narration alone.",
+  expect(plan.message).toMatch(
+    /^A plan: about \d+ s of audio\. 1 of 2 parts is new: about 35 credits; the other is paid for already\. max_credits counts this narration alone\./,
   );
   const done = await narrator.narrate({ ...call, max_credits: 150 });
   expect(done.message).toContain("Cost 10 credits; 1 of its parts was paid for before.");

@@ -47,6 +47,8 @@ describe("files of chapters", () => {
   });
 
   it("are numbered and named if there are several", async () => {
+    const plan = await narrator.narrate({ text: BODY, files: "chapters" });
+    expect(plan.message).toContain("2 files, one for each chapter.");
     const { files } = await narrator.narrate({ text: BODY, files: "chapters", max_credits: 1000 });
     expect(files.map(({ path }) => basename(path))).toEqual([
       expect.stringMatching(/-01-Dusk\.pcm$/),

@@ -7,7 +7,7 @@ const KEYS = ["sk-first-0123456789abcdef", "sk-second-0123456789abcdef"] as cons
 /** A busy machine needs seconds to start a process. */
 const LONG = { timeout: 20_000, interval: 20 };
 const LIMIT = { max_credits: 5000 };
-const RETYPED = /paid for already or being made.* only in quotation marks/;
+const RETYPED = /^Asked first: .*paid for already or being made.* only in quotation marks/;
 
 const quote = (...names: readonly string[]): string => buildText(...names.map((name) => `"${name}"`));
 const retype = (text: string): string => text.replaceAll(/"(\w+)"/g, "“$1”");
@@ -56,7 +56,7 @@ const CASES: ReadonlyArray<{
       await narrator.narrate({ text: TEXT, ...retakes({ take: 2 }), ...LIMIT });
       return { text: TEXT, pronounce: ["mill=mil"], ...retakes({ take: 2 }) };
     },
-    told: /1 part that is paid for was spoken with other pronunciations/,
+    told: /^Asked first: 1 part that is paid for was spoken with other pronunciations, and would be made again\./,
   },
   {
     when: "another API key of the account had made it",

@@ -37,6 +37,8 @@ const planned: NarrationView = {
   lateMax: 0,
   incompletePath: `${FOLDER}/The-Harbour-1a2b3c4d (incomplete).mp3`,
   chapters: [],
+  chapterFileCount: null,
+  isOfChosen: false,
   unjoinedParts: [],
   retakenPartCount: 0,
   shortPartCount: 0,

@@ -79,7 +79,9 @@ describe("a sheet", () => {
     const first = await narrate({ max_credits: 600 });
     write(ROWS.with(2, "Then pass and be silent.,,,,,"));
     const plan = await narrate();
-    expect(plan.message).toContain("3 parts of them are paid for already");
+    expect(plan.message).toContain(
+      "1 of 4 parts is new: about 10 credits; the other 3 are paid for already.",
+    );
     // Audio that is longer than estimated costs no more while the minimum charge covers it.
     expect(plan.credits.estimate).toBe(10);
     const second = await narrate({ max_credits: 600 });

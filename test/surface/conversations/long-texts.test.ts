@@ -89,8 +89,10 @@ describeConversations("A text that is too long for one request", [
       const assistant = await setup.startAssistant();
       const whole = await assistant.call("narrate", { text: BOOK });
       whole.says(/One/, /Four/, /about 40 credits/).hides(/chapters, from/);
+      expect(whole.text).toMatch(/The argument chapters narrates some of them: "1-2"\./);
       const plan = await assistant.call("narrate", { text: BOOK, chapters: "2-3" });
       plan.says(/Of 4 chapters: 2 "Two", 3 "Three"/, /Nothing was sent or charged/);
+      plan.hides(/The argument chapters/);
       (await assistant.follow(plan)).says(/Saved/, /\.mp3/, /Cost 20 credits/);
     },
   },
