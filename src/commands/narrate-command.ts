@@ -82,7 +82,9 @@ function describeFinished(view: NarrationView): string {
   return view.note === undefined ? cost : `${view.note} ${cost}`;
 }
 
-/** Says what is true after Ctrl-C: this process ends, so what the service has accepted is not saved by it. */
+/**
+ * Says what is true after Ctrl-C: this process ends, so what the service has accepted, or may have, is not saved by it.
+ */
 function describeInterrupted({ parts, credits }: NarrationView, isSandbox: boolean): string {
   if (isSandbox)
     return "Interrupted. The sandbox ended with the command; nothing was spent, and the same command begins again.";
@@ -91,9 +93,14 @@ function describeInterrupted({ parts, credits }: NarrationView, isSandbox: boole
     parts.running === 0
       ? ""
       : ` ${parts.running} ${parts.running === 1 ? "part is" : "parts are"} with the service${credits.pendingCharge === 0 ? "" : ` and will be charged, about ${credits.pendingCharge} credits`}; nothing of them is on this disk yet.`;
-  if (parts.saved + parts.running + credits.reserved + credits.charged === 0)
-    return `${saved} Nothing was sent. The same command begins again.`;
-  return `${saved}${running} The same command with --max-credits ${credits.suggestedMax} fetches what was paid for, and goes on; it pays for nothing twice.`;
+  const command = `The same command with --max-credits ${credits.suggestedMax}`;
+  if (parts.running > 0)
+    return `${saved}${running} ${command} fetches what was paid for, and goes on; it pays for nothing twice.`;
+  if (credits.reserved > 0)
+    return `${saved} The service has not said whether it has what was sent. ${command} finds out, and goes on; it pays for nothing twice.`;
+  if (parts.saved + parts.failed + credits.charged > 0)
+    return `${saved} Nothing is with the service. ${command} goes on, and pays for nothing twice.`;
+  return `${saved} Nothing was sent. The same command begins again.`;
 }
 
 function report(

@@ -110,7 +110,7 @@ export async function listNarrationsWith(
   ledger: Ledger,
   fingerprints: readonly string[],
   exceptId: string,
-): Promise<string[]> {
+): Promise<NarrationRow[]> {
   const rows = await ledger.database.run((db) =>
     selectNarrations(db, ledger)
       .where("id", "in", (eb) =>
@@ -124,5 +124,5 @@ export async function listNarrationsWith(
       .orderBy("started_at_ms", "desc")
       .execute(),
   );
-  return rows.map(({ id }) => id);
+  return parseNarrations(rows);
 }

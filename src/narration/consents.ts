@@ -122,7 +122,8 @@ export async function findConsents(
   if (positions.pronunciation.size > 0)
     extraRemarks.push(describePronunciations(positions.pronunciation.size, areMade));
   if (positions.typing.size > 0) {
-    const ids = await listNarrationsWith(ledger, [...retyped], narration.id);
+    const others = await listNarrationsWith(ledger, [...retyped], narration.id);
+    const ids = others.map(({ id }) => id);
     extraRemarks.push(describeTyping(positions.typing.size, ids));
   }
   const language = plan.remarks

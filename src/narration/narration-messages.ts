@@ -176,16 +176,26 @@ function describeNumberedNames({ narrationId, files, takenNames }: NarrationView
   );
   if (taken.length === 0) return "";
   const names = listFirst(taken, MAX_LISTED);
-  const [was, it, that] =
+  const [was, it, that, gives] =
     taken.length === 1
-      ? [`A file named ${names} was there already, so a number was added.`, "it", "that name"]
-      : [`Files named ${names} were there already, so numbers were added.`, "them", "those names"];
+      ? [
+          `A file named ${names} was there already, so a number was added.`,
+          "it",
+          "that name",
+          "the recording that has it now gives way, and can be had again, free",
+        ]
+      : [
+          `Files named ${names} were there already, so numbers were added.`,
+          "them",
+          "those names",
+          "the recordings that have them now give way, and can be had again, free",
+        ];
   if (takenNames === null) return was;
   if (takenNames === "foreign")
     return `${was} This server did not save ${taken.length === 1 ? "that file, or it has" : "those files, or they have"} changed since.`;
   return reader === "terminal"
-    ? `${was} The same command with --replace gives ${it} ${that} instead, free.`
-    : `${was} To give ${it} ${that} instead (free): narrate with narration_id ${narrationId} and replace true.`;
+    ? `${was} The same command with --replace gives ${it} ${that} instead, free; ${gives}.`
+    : `${was} To give ${it} ${that} instead (free): narrate with narration_id ${narrationId} and replace true; ${gives}.`;
 }
 
 /** Reports captions and chapters that players do not find, because another file has their name. */
@@ -287,12 +297,19 @@ export function describeNarration(
   ]);
 }
 
+/** Reports parts that another running narration has, too, so that nobody adds their prices. */
+function describeShared({ sharedWith = [] }: NarrationView): string {
+  if (sharedWith.length === 0) return "";
+  const are = sharedWith.length === 1 ? "which is" : "which are";
+  return ` Some of its parts are also those of ${listFirst(sharedWith, FILES_SHOWN)}, ${are} running; each is paid once.`;
+}
+
 function describeStatus(view: NarrationView, saved: string, reader: Reader): string {
   switch (view.status) {
     case "planned":
       return view.refusedLimit === undefined
-        ? describePlan(view, reader)
-        : `${describePlan(view, reader)} ${describeLowLimit(view.refusedLimit, view, reader)}`;
+        ? `${describePlan(view, reader)}${describeShared(view)}`
+        : `${describePlan(view, reader)}${describeShared(view)} ${describeLowLimit(view.refusedLimit, view, reader)}`;
     case "running": {
       const left = view.seconds.left === null ? "" : ` About ${formatDuration(view.seconds.left)} left.`;
       const timeLeft = view.standstill === undefined ? left : `${left} ${view.standstill.sentence}`;
@@ -301,7 +318,7 @@ function describeStatus(view: NarrationView, saved: string, reader: Reader): str
         max === null || coversLikelyCost(max, view)
           ? ""
           : ` It is likely to stop early, because ${RESERVATION_RULE}.`;
-      return `Running: ${describeSoFar(view)}${timeLeft} It goes on by itself, up to ${max} credits in all, as long as this ${reader === "terminal" ? "program runs" : "app stays open"}.${early}`;
+      return `Running: ${describeSoFar(view)}${timeLeft} It goes on by itself, up to ${max} credits in all, as long as this ${reader === "terminal" ? "program runs" : "app stays open"}.${early}${describeShared(view)}`;
     }
     case "stopped": {
       const ended = view.problems.length === 0 ? "The process that ran it has ended." : "";

@@ -1,5 +1,5 @@
 /** Says what to do about a narration, for an assistant and for a person at a shell. */
-import { parseErrorCode, type Wording } from "../errors.ts";
+import { parseErrorCode, type Reader, type Wording } from "../errors.ts";
 import { REMEDIES } from "../remedies.ts";
 import type { ListedNarration } from "./listed-narrations.ts";
 import type { NarrationView } from "./narration-view.ts";
@@ -27,7 +27,7 @@ export function describeNarrationNextStep(view: NarrationView): Exclude<Wording,
       return describePlannedStep(view, call, option);
     case "running":
       return {
-        assistant: `${capitalize(call)}${view.nextWaitSeconds === undefined ? "" : ` and wait_seconds ${view.nextWaitSeconds}`}: it waits, and says how it stands.`,
+        assistant: `${capitalize(call)}${view.nextWaitSeconds === undefined ? "" : ` and wait_seconds ${view.nextWaitSeconds}`}: it waits, and says how it stands.${view.canChooseSooner ? ` For a chapter sooner: narrate with narration_id ${view.narrationId}, chapters and max_credits; its parts take turns with the others.` : ""}`,
         terminal: "Another process makes it.",
       };
     case "stopped":
@@ -40,7 +40,7 @@ export function describeNarrationNextStep(view: NarrationView): Exclude<Wording,
         };
       return {
         assistant: view.isSheet
-          ? "Tell the user the folder and how many files there are."
+          ? `Tell the user the folder${view.keptPaths.length > 0 && view.keptPaths.length < files.length ? ", and which files are new." : " and how many files there are."}`
           : `Tell the user the path${files.length === 1 ? "" : "s"}.${describeLateStep(view, call)}${parts.failed === 0 ? "" : describeSkippedStep(view)}`,
         terminal: "",
       };
@@ -73,14 +73,16 @@ function describePlannedStep(view: NarrationView, call: string, option: string):
     };
   }
   const how = view.isLimited === true ? " all the same, run the same command again" : `, add ${option}`;
+  const steps = view.remarks.flatMap(({ step }) => step ?? []);
+  const mend = (reader: Reader): string => steps.map((step) => `${step[reader]} `).join("");
   const toCome = `${Math.max(0, estimate - charged)} ${charged === 0 ? "" : "more "}credits`;
   const least = leastMax < suggestedMax ? ` (at least ${leastMax})` : "";
   return {
     assistant:
       view.parts.saved === view.parts.total
         ? `${capitalize(call)} and max_credits ${Math.max(1, charged)}: everything is paid for, so it costs nothing.`
-        : `Tell the user length and price. When they agree: ${call} and max_credits ${suggestedMax}${describeRepeats(view)}, a ceiling${least}: about ${estimate} are charged${charged > 0 ? " in all" : ""}, the rest is only held meanwhile.`,
-    terminal: `To make it${how}: about ${toCome} are charged, the rest is only held meanwhile.`,
+        : `Tell the user length and price. ${mend("assistant")}When they agree: ${call} and max_credits ${suggestedMax}${describeRepeats(view)}, a ceiling${least}: about ${estimate} are charged${charged > 0 ? " in all" : ""}, the rest is only held meanwhile.`,
+    terminal: `${mend("terminal")}To make it${how}: about ${toCome} are charged, the rest is only held meanwhile.`,
   };
 }
 

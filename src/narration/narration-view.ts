@@ -41,6 +41,8 @@ export interface NarrationView extends NarrationTotals {
   readonly chapterFileCount: number | null;
   /** Whether the plan holds only chapters that were chosen. */
   readonly isOfChosen: boolean;
+  /** Whether a chapter that is still to be made can be chosen, so that it comes sooner. */
+  readonly canChooseSooner: boolean;
   /** The saved files that are there. */
   readonly files: readonly NarrationFile[];
   readonly problems: ReadonlyArray<NarrationProblem & { readonly excerpt: string | null }>;
@@ -90,6 +92,8 @@ export interface NarrationView extends NarrationTotals {
   readonly note?: string;
   /** A sentence about why no part of a running narration gets on; absent if one does. */
   readonly standstill?: Standstill;
+  /** Running narrations to which parts belong that are still to be made. */
+  readonly sharedWith?: readonly string[];
   /** How a running narration can be heard. */
   readonly listening?: string;
 }
@@ -317,6 +321,13 @@ function listUnjoinedParts({ parts }: StoredPlan, files: readonly NarrationFile[
   });
 }
 
+/** Whether several chapters are still to be made. The parts of one are made in their order. */
+function canChooseSooner({ plan, states }: ViewedNarration): boolean {
+  if (plan.fileLayout === "rows") return false;
+  const missing = states.filter(({ status }) => status !== "saved");
+  return new Set(missing.map(({ part }) => plan.parts[part.position]?.chapterIndex)).size > 1;
+}
+
 /** Whether a whole file lacks what was chosen for one of its parts since, because that is not made yet. */
 const isOutdated = (
   { audio, isIncomplete, missingPartIndexes }: NarrationFile,
@@ -361,6 +372,7 @@ export async function buildNarrationView(
     chapters: status === "planned" && !isSheet ? estimateChapters(plan.chapters, plan.parts, outlook) : [],
     chapterFileCount: plan.fileLayout === "chapters" ? listPlannedFiles(plan).length : null,
     isOfChosen: plan.wholeTitle !== undefined,
+    canChooseSooner: canChooseSooner(viewed),
     ...totals,
     lateMax: sumLimit(totals.credits.charged, latePrices, 1, 1),
     ...checked,

@@ -21,6 +21,7 @@ import {
   stopNarration,
   wantNarration,
 } from "../ledger/narration-writes.ts";
+import { listNarrationsWith } from "../ledger/related-narrations.ts";
 import { NARRATION_STATUSES, type NarrationRow, type PartRow } from "../ledger/schema.ts";
 import { endWish } from "../ledger/wishes.ts";
 import { secretRefusedError } from "../redaction.ts";
@@ -537,7 +538,8 @@ export class NarrationOperations {
     const shown = isPreview ? await this.#preview(snapshot, choices, shouldSkipFailed) : snapshot;
     const built = await this.#buildView(this.#toViewed(shown, plan));
     const { mayReplace, shouldStop: isStop } = changes;
-    const view = { ...built, isStop, ...(note === undefined ? {} : { note }) };
+    const sharedWith = await this.#listSharing(built.status, shown);
+    const view = { ...built, isStop, sharedWith, ...(note === undefined ? {} : { note }) };
     if (view.status === "running") {
       const count = { done: view.parts.saved, total: view.parts.total };
       const listening = await describeListening(this.#deps.folder, view.narrationId, plan, count);
@@ -560,6 +562,20 @@ export class NarrationOperations {
         ...toRemarks("text", consents.extraRemarks),
       ],
     };
+  }
+
+  /** Lists the running narrations that have parts which this one still needs. */
+  async #listSharing(
+    status: NarrationStatus,
+    { narration, parts, tasks }: NarrationSnapshot,
+  ): Promise<string[]> {
+    if (status !== "planned" && status !== "running") return [];
+    const missing = parts
+      .map(({ fingerprint }) => fingerprint)
+      .filter((fingerprint) => tasks.get(fingerprint)?.some((task) => task.status === "saved") !== true);
+    if (missing.length === 0) return [];
+    const others = await listNarrationsWith(this.#deps.ledger, missing, narration.id);
+    return others.filter((other) => other.status === "running").map(({ id }) => id);
   }
 
   /** Returns the narration as it would be planned with changed choices. */

@@ -17,7 +17,7 @@ export function describePlan(
       : ` ${formatCount(retakenPartCount, "part")} in another take or at another speed.`;
   const missing = parts.total - parts.saved;
   const limit = reader === "terminal" ? "--max-credits" : "max_credits";
-  const more = `${takes}${describeMinimumTime(missing)} Nothing was sent or charged.`;
+  const more = `${takes}${describeMinimumTime(missing, reader)} Nothing was sent or charged.`;
   if (credits.charged > 0) {
     const toCome = credits.estimate - credits.charged;
     return `A plan: ${formatCount(missing, "part")} to be made for about ${toCome} credits, beside the ${credits.charged} charged for it so far; ${limit} counts both.${more}`;
@@ -43,10 +43,10 @@ export const describeShortParts = ({ shortPartCount }: NarrationView): string =>
  * States how long the parts take at the service's rate limit. Returns an empty text for less than the wait of a call,
  * which needs no word.
  */
-function describeMinimumTime(missing: number): string {
+function describeMinimumTime(missing: number, reader: Reader): string {
   const seconds = missing * (LIMIT_WINDOW_SECONDS / SUBMISSIONS_PER_WINDOW);
   if (seconds < LONG_WORK_SECONDS) return "";
-  return ` Making it takes about ${formatDuration(seconds)} or more, because the service takes ${SUBMISSIONS_PER_WINDOW} tasks a minute.`;
+  return ` Making it takes about ${formatDuration(seconds)} or more, because the service takes ${SUBMISSIONS_PER_WINDOW} tasks a minute${reader === "terminal" ? "" : ", and needs this app open"}.`;
 }
 
 const LONG_WORK_SECONDS = 45;

@@ -235,6 +235,33 @@ it.each([
   expect(`${said.stdout}${said.stderr}`).toMatch(words);
 });
 
+it.each<[string, readonly [number, string], RegExp]>([
+  [
+    "only earlier parts are saved",
+    [429, "rate_limited"],
+    /Interrupted: 1 of 2 parts saved, 0 credits charged\. Nothing is with the service\. The same command with --max-credits \d+ goes on, and pays for nothing twice\./,
+  ],
+  [
+    "nobody knows whether the service has it",
+    [503, "api_unavailable"],
+    /0 credits charged\. The service has not said whether it has what was sent\. The same command with --max-credits \d+ finds out, and goes on/,
+  ],
+])("Ctrl-C in narrate promises to fetch nothing if %s", async (_, [status, code], words) => {
+  writeFileSync(text, buildText("One"));
+  await run(narrateAway());
+  writeFileSync(text, buildText("One", "Two"));
+  service.intercept = ({ kind }, response) => {
+    if (kind !== "create") return false;
+    service.refuse(response, status, code);
+    return true;
+  };
+  const { interrupt, said, ended } = start(narrateAway(), { AUDIO_TIME_SCALE: "1" });
+  await expect.poll(() => said.stderr, { timeout: 10_000 }).toMatch(/unavailable|to go/);
+  interrupt();
+  await ended;
+  expect(said.stdout).toMatch(words);
+});
+
 it("say says at once that the port speaks no TLS", async () => {
   const { code, stderr } = await run(["say", "Good night."], {
     AUDIO_BASE_URL: service.baseUrl.replace("http:", "https:"),

@@ -58,7 +58,7 @@ it("without it the changed row gets a number, and the same call with it then tak
   const bytes = readFileSync(out("b-2.pcm"));
   const { narration_id } = numbered;
   expect(numbered.message).toContain(
-    `To give it that name instead (free): narrate with narration_id ${narration_id} and replace true.`,
+    `To give it that name instead (free): narrate with narration_id ${narration_id} and replace true;`,
   );
   const done = await narrator.narrate({ narration_id, replace: true });
   expect(names(done)).toEqual(["a.pcm", "b.pcm"]);

@@ -62,6 +62,7 @@ describeWithFfprobe("a dialogue", () => {
   it("is planned as it is spoken, with the pauses and the slower speaker", { timeout: 240_000 }, async () => {
     const plan = resultTextOf(await client.call("narrate", CALL));
     expect(plan).toMatch(/STRANGER begins 1 line and has no voice in voices: the name will be spoken/);
+    expect(plan).toMatch(/\nNext: .*To give STRANGER a voice: .*"STRANGER: voice id" in voices/);
     expect(plan).toMatch(/Not spoken: .*stage direction/);
     const done = await narrateToEnd();
     expect(done).toMatchObject({ status: "finished", problems: [] });

@@ -39,6 +39,7 @@ const planned: NarrationView = {
   chapters: [],
   chapterFileCount: null,
   isOfChosen: false,
+  canChooseSooner: false,
   unjoinedParts: [],
   retakenPartCount: 0,
   shortPartCount: 0,

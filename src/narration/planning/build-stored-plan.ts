@@ -100,23 +100,25 @@ function buildPauseRemarks(
   ];
 }
 
-/** Reports names without a voice, the most frequent first. */
-function buildVoicelessRemarks({ voicelessNames = [] }: NarrationPlan): string[] {
+/** Reports names without a voice, the most frequent first, and how the first one gets a voice. */
+function buildVoicelessRemarks({ voicelessNames = [] }: NarrationPlan): Remark[] {
   const others = voicelessNames.slice(MAX_VOICELESS);
   const lines = others.reduce((sum, { count }) => sum + count, 0);
-  return [
-    ...voicelessNames
-      .slice(0, MAX_VOICELESS)
-      .map(
-        ({ name, count }) =>
-          `${name} begins ${count} ${count === 1 ? "line" : "lines"} and has no voice in voices: the name will be spoken.`,
-      ),
-    ...(others.length === 0
-      ? []
-      : [
-          `Names without a voice are these and ${others.length} ${others.length === 1 ? "other" : "others"}, with ${lines} more lines.`,
-        ]),
-  ];
+  const remarks = voicelessNames.slice(0, MAX_VOICELESS).map(({ name, count }, index): Remark => {
+    const begins = `${name} begins ${count} ${count === 1 ? "line" : "lines"} and has no`;
+    const step = {
+      assistant: `To give ${name} a voice: the text or file again, with "${name}: voice id" in voices (a free plan).`,
+      terminal: `--speaker "${name}=VOICE" gives ${name} a voice.`,
+    };
+    return {
+      about: "text",
+      sentence: `${begins} voice in voices: the name will be spoken.`,
+      terminal: `${begins} --speaker: the name will be spoken.`,
+      ...(index === 0 ? { step } : {}),
+    };
+  });
+  const further = `Names without a voice are these and ${others.length} ${others.length === 1 ? "other" : "others"}, with ${lines} more lines.`;
+  return [...remarks, ...toRemarks("text", others.length === 0 ? [] : [further])];
 }
 
 /** Finds the speaker of a part by its voice and settings. Returns no speaker if several speakers share them. */
@@ -230,7 +232,8 @@ export function buildStoredPlan(source: PlanSource, options: PlanOptions): Store
       ...buildPauseRemarks(plan, planWithoutPauses, options.pausesAfterParagraphs === true),
       ...toRemarks("text", describeRespelledWords([...new Set(storedParts.flatMap(({ words }) => words))])),
       ...buildPlanRemarks(plan, settings.voice),
-      ...toRemarks("text", [...silent, ...voiceless]),
+      ...toRemarks("text", silent),
+      ...voiceless,
     ],
     unspoken: plan.unspoken
       .map(buildUnspokenRemark)

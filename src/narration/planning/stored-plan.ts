@@ -46,6 +46,8 @@ const remarkSchema = z.object({
   sentence: z.string(),
   /** The sentence for a person at a shell, if it names options. */
   terminal: z.string().optional(),
+  /** What to do about it, as a part of the next step. */
+  step: z.strictObject({ assistant: z.string(), terminal: z.string() }).optional(),
 });
 export type Remark = z.infer<typeof remarkSchema>;
 

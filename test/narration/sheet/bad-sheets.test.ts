@@ -155,7 +155,7 @@ describe("is read as intended", () => {
     [
       "headings of other names",
       "ID,Character,Dialogue\none,Sophie,Halt\n",
-      /by the column "ID"\. All are spoken by sophie_en_zh.*"Dialogue" as text, "ID" as file, "Character" as voice\./s,
+      /by the column "ID"\. All are spoken by sophie_en_zh.*"Dialogue" as text, "Character" as voice\./s,
     ],
     [
       "a name twice, which names no file",

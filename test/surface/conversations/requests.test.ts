@@ -247,6 +247,35 @@ describeConversations("A longer wish", [
     },
   },
   {
+    when: "chapter 6 first, please, while the book is made: the answer says how, and that its parts are paid once",
+    fewestCalls: 3,
+    returnsEarly: true,
+    setup: sounding({ processingMs: 600_000 }),
+    play: async (setup) => {
+      const assistant = await setup.startAssistant();
+      const names = ["One", "Two", "Three", "Four", "Five", "Six"];
+      const text = names.map((name) => `# ${name}\n\n${paragraph(name)}`).join("\n\n");
+      const book = { ...RAW, text, max_credits: 2000 };
+      const begun = await assistant.call("narrate", { ...book, wait_seconds: 0 });
+      begun.says(/For a chapter sooner: narrate with narration_id nar_\w+, chapters and max_credits/);
+      const { narration_id } = begun.nextCall.args;
+      await expect.poll(() => setup.service.tasks.size, { timeout: 60_000 }).toBe(2);
+      const call = { narration_id, chapters: "6", max_credits: 300 };
+      const sooner = await assistant.call("narrate", { ...call, wait_seconds: 0 });
+      sooner.says(new RegExp(`Some of its parts are also those of ${narration_id}, .*; each is paid once`));
+      setup.service.processingMs = 0;
+      for (const task of setup.service.tasks.values()) task.status = "succeeded";
+      (await assistant.call("narrate", { ...sooner.nextCall.args, ...PATIENT })).says(
+        /Saved/,
+        /Cost 0 credits/,
+      );
+      const made = (): string[] =>
+        [...setup.service.tasks.values()].map(({ body }) => JSON.parse(body).prompt);
+      expect(made().findIndex((prompt) => prompt.startsWith("Six"))).toBeLessThan(5);
+      await expect.poll(() => setup.service.tasks.size, { timeout: 60_000 }).toBe(6);
+    },
+  },
+  {
     when: "another take within a limit that has no room for it: nothing is stored, and the least limit is named",
     fewestCalls: 3,
     setup: sounding(),

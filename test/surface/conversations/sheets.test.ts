@@ -69,6 +69,8 @@ describeConversations("The lines of a game", [
       (await assistant.call("narrate", call)).says(
         /Saved 1 new file in .*: line_4-2\.mp3 \(line_4\.mp3 has the earlier recording\); 4 files as before/,
         /Cost 10 credits; 4 of its parts were paid for before/,
+        /replace true; the recording that has it now gives way, and can be had again, free\./,
+        /Tell the user the folder, and which files are new\./,
       );
     },
   },

@@ -233,9 +233,11 @@ function buildFilesRemark(
   return `${rows.length} ${rows.length === 1 ? "file" : "files"}, one for each row, without captions, ${names}.${voiceNote}${columns}`;
 }
 
+/** Reports headings that are read as columns of other names. The remark on the files names the column of their names. */
 function buildHeadingsRemarks({ otherHeadings }: Sheet): string[] {
-  if (otherHeadings.length === 0) return [];
-  const read = otherHeadings.map(({ column, heading }) => `${JSON.stringify(heading)} as ${column}`);
+  const others = otherHeadings.filter(({ column }) => column !== "file");
+  if (others.length === 0) return [];
+  const read = others.map(({ column, heading }) => `${JSON.stringify(heading)} as ${column}`);
   return [`Columns of other names are read: ${read.join(", ")}.`];
 }
 
