@@ -1,5 +1,6 @@
 /** The `narrate` command: turns a text file into one audio file. Uses the same ledger as the server. */
 import { createReadStream } from "node:fs";
+import { basename } from "node:path";
 import { MAX_TIMER_MS } from "../clock.ts";
 import { coerceArguments } from "../contract/coerce-arguments.ts";
 import { AudioError } from "../errors.ts";
@@ -173,11 +174,12 @@ export async function runNarrateCommand({ file, args, asJson, isSandbox }: Narra
   const checkedArgs = parseArguments(args);
   return await runWithWorkflow(isSandbox, async ({ provider, signal }) => {
     const { defaultVoice, pronunciations } = provider.config;
-    const source = await readPlanArguments(checkedArgs, {
+    const read = await readPlanArguments(checkedArgs, {
       defaultVoice,
       pronunciations: pronunciations.rules,
       readInput: () => readCommandInput(file),
     });
+    const source = { ...read, sourceName: file === STANDARD_INPUT ? undefined : basename(file) };
     const changes = toNarrateChanges(checkedArgs);
     const view = await runNarration(await provider.narrations(), source, changes, signal, isSandbox);
     const isLimited = changes.maxCredits !== null;

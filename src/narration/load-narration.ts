@@ -9,7 +9,7 @@ import type { NarrationRow, PartRow } from "../ledger/schema.ts";
 import type { Pronunciation } from "../pronunciation.ts";
 import { secretRefusedError } from "../redaction.ts";
 import type { NarrationDeps } from "./narration-deps.ts";
-import { buildFileStem } from "./narration-file-names.ts";
+import { buildFileStem, deriveNameOfSource } from "./narration-file-names.ts";
 import { deriveNarrationId, derivePlanHash, isNarrationId } from "./narration-id.ts";
 import { alignInputs, buildPartRows, changePlan, type Origins, takeOverChoices } from "./parts.ts";
 import type { PlanDocuments } from "./plan-documents.ts";
@@ -31,7 +31,7 @@ export type NarrateSource =
   | {
       readonly kind: "text";
       readonly input: NarrationInput;
-      readonly sourceName?: string;
+      readonly sourceName?: string | undefined;
       readonly options: PlanOptions;
     }
   /**
@@ -92,7 +92,10 @@ interface PlannedText {
   readonly base?: NarrationRow;
   /** The parts of `base` that the parts of the plan are. */
   readonly origins?: Origins;
-  /** The name of the edited narration, so that the new file can replace the old one. */
+  /**
+   * The name of the file that the text was read from. An edit has the name of its narration, so that the new file can
+   * replace the old one.
+   */
   readonly fileName: string | null;
 }
 
@@ -105,13 +108,15 @@ async function planSource(
     const { planWithoutBlocking } = await import("./planning/thread/plan-without-blocking.ts");
     const plan = await planWithoutBlocking(source.input, source.options);
     const { sourceName } = source;
-    return { plan: sourceName === undefined ? plan : { ...plan, sourceName }, fileName: null };
+    const named = sourceName === undefined ? plan : { ...plan, sourceName };
+    return { plan: named, fileName: deriveNameOfSource(named) };
   }
   const { narration: base, plan } = await loadNarrationById(deps, source.narrationId);
   if (source.kind === "chosen") {
     const { keepChosenChapters } = await import("./planning/planned-chapters.ts");
     const change = (before: StoredPlan): StoredPlan => keepChosenChapters(before, source.chapters);
-    return { ...changePlan(plan, change), base, fileName: null };
+    const chosen = changePlan(plan, change);
+    return { ...chosen, base, fileName: deriveNameOfSource(chosen.plan) };
   }
   const { applyEdits } = await import("./planning/edits.ts");
   const speeds = (await listParts(deps.ledger, base.id)).map(({ speed }) => speed);

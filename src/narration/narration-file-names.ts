@@ -7,6 +7,7 @@ import {
   buildAutomaticName,
   buildNumberedName,
   buildRequestedName,
+  findFileNameIssue,
   slugifyFirstWords,
 } from "../files/file-name.ts";
 import { LAST_NUMBER, probeNameAvailability } from "../files/free-names.ts";
@@ -51,6 +52,19 @@ export async function assertRoomForNames(
   } catch (error) {
     if (error instanceof AudioError && error.code === "invalid_file_name") throw error;
   }
+}
+
+/**
+ * Returns the name of the file that a text was read from, without its extension, as the name of its narration. Chosen
+ * chapters follow it. Returns `null` without such a file, for one whose name no audio file may have, and for a sheet,
+ * whose rows have names of their own.
+ */
+export function deriveNameOfSource(plan: StoredPlan): string | null {
+  const { sourceName, title, wholeTitle } = plan;
+  if (sourceName === undefined || plan.fileLayout === "rows") return null;
+  const chosen = wholeTitle === undefined ? "" : `-${slugifyFirstWords(title.slice(wholeTitle.length))}`;
+  const name = `${basename(sourceName, extname(sourceName))}${chosen}`;
+  return findFileNameIssue(name, getPlanFormat(plan)) === null ? name : null;
 }
 
 /**
