@@ -6,7 +6,7 @@ import { coerceArguments } from "../contract/coerce-arguments.ts";
 import { AudioError } from "../errors.ts";
 import { describeUnreadable } from "../files/input-folder.ts";
 import { assertReadKind, findFormatOfName, type NarrationInput, readInput } from "../files/input-format.ts";
-import { describeNarration, describeNarrationCost, sumSeconds } from "../narration/narration-messages.ts";
+import { describeNarration, sumSeconds } from "../narration/narration-messages.ts";
 import { describeNarrationNextStep } from "../narration/narration-next-steps.ts";
 import type { NarrationView } from "../narration/narration-view.ts";
 import type { NarrateChanges, Narrations } from "../narration/narrations.ts";
@@ -78,11 +78,6 @@ async function readCommandInput(file: string): Promise<NarrationInput> {
   }
 }
 
-function describeFinished(view: NarrationView): string {
-  const cost = `${formatDuration(sumSeconds(view.files))} of audio. ${describeNarrationCost(view)}`;
-  return view.note === undefined ? cost : `${view.note} ${cost}`;
-}
-
 /**
  * Says what is true after Ctrl-C: this process ends, so what the service has accepted, or may have, is not saved by it.
  */
@@ -119,7 +114,9 @@ function report(
   }
   const files = view.status === "finished" ? view.files : [];
   const isHere = view.status === "finished" && view.missingPaths.length === 0;
-  const head = isHere ? describeFinished(view) : describeNarration(view, undefined, "terminal");
+  // The paths stand above it.
+  const length = isHere ? `${formatDuration(sumSeconds(files))} of audio.` : undefined;
+  const head = describeNarration(view, length, "terminal");
   const next = describeNarrationNextStep(view).terminal;
   const chapters = formatChapterList(view, "terminal");
   const lines = [

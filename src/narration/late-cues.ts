@@ -46,7 +46,7 @@ export async function estimateLateRemarks(
     const plannedSeconds = findSeconds(firstTakes, input) ?? plan.parts[position]?.estimatedSeconds ?? 0;
     return buildTimedPart(plan, position, speed, findSeconds(tasks, fingerprint) ?? plannedSeconds * ratio);
   });
-  return buildLateRemarks(timed).map(({ assistant: sentence, terminal }) => ({
+  return buildLateRemarks(timed, plan.timelineEndSeconds).map(({ assistant: sentence, terminal }) => ({
     about: "text",
     sentence,
     terminal,
@@ -64,7 +64,7 @@ export interface MeasuredPart extends Span {
 }
 
 /**
- * Reports each cue that begins late in a file, and the part that delays it.
+ * Reports each cue that begins late in a file, and the part that delays it, and an end that comes late.
  *
  * @param heard the measured parts, in order
  */
@@ -76,6 +76,7 @@ export function findLateCueProblems(plan: StoredPlan, heard: readonly MeasuredPa
   }));
   const overruns = findOverruns(
     timed,
+    plan.timelineEndSeconds,
     heard.map(({ startSeconds }) => startSeconds),
   );
   const reported = overruns
@@ -83,7 +84,8 @@ export function findLateCueProblems(plan: StoredPlan, heard: readonly MeasuredPa
     .map(({ partIndex, nextCue, lateSeconds, furtherLateCueCount, fittingSpeed }) => {
       const cue = timed[partIndex]?.cue;
       const othersNote = furtherLateCueCount === 0 ? "" : `, and ${furtherLateCueCount} after it late, too`;
-      const what = `Cue ${nextCue} begins ${lateSeconds.toFixed(1)} s late${othersNote}: this part is too long;`;
+      const late = `${lateSeconds.toFixed(1)} s late${othersNote}: this part is too long;`;
+      const what = nextCue === null ? `The end comes ${late}` : `Cue ${nextCue} begins ${late}`;
       const quote = cue === undefined ? "its words" : `cue ${cue}`;
       const [how, howInTerminal] =
         fittingSpeed === null

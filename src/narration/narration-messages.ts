@@ -331,12 +331,18 @@ function describeStatus(view: NarrationView, saved: string, reader: Reader): str
       ]);
     }
     case "finished":
-      return joinSentences([saved, describeNarrationCost(view)]);
+      return joinSentences([saved, describePunctuality(view), describeNarrationCost(view)]);
   }
 }
 
+/** Says that the parts of subtitles keep their times. What is late is a problem of its part. */
+const describePunctuality = ({ isTimed, problems, files, parts }: NarrationView): string =>
+  isTimed && files.length > 0 && parts.failed === 0 && problems.every(({ code }) => code !== "late")
+    ? "Every cue begins on time, and the last one ends in time."
+    : "";
+
 /** States what a finished narration has cost. What it shares with others is on their bills. */
-export function describeNarrationCost({
+function describeNarrationCost({
   isRepeat,
   hasQuoteOnlyRetake,
   chargedByCall,

@@ -41,6 +41,8 @@ export interface NarrationView extends NarrationTotals {
   readonly chapterFileCount: number | null;
   /** Whether the plan holds only chapters that were chosen. */
   readonly isOfChosen: boolean;
+  /** Whether it is of subtitles, so that its parts have times to keep. */
+  readonly isTimed: boolean;
   /** Whether a chapter that is still to be made can be chosen, so that it comes sooner. */
   readonly canChooseSooner: boolean;
   /** The saved files that are there. */
@@ -370,8 +372,12 @@ export async function buildNarrationView(
     title: narration.title,
     isSheet,
     chapters: status === "planned" && !isSheet ? estimateChapters(plan.chapters, plan.parts, outlook) : [],
-    chapterFileCount: plan.fileLayout === "chapters" ? listPlannedFiles(plan).length : null,
+    chapterFileCount:
+      plan.fileLayout === "chapters" && plan.timelineEndSeconds === undefined
+        ? listPlannedFiles(plan).length
+        : null,
     isOfChosen: plan.wholeTitle !== undefined,
+    isTimed: plan.timelineEndSeconds !== undefined,
     canChooseSooner: canChooseSooner(viewed),
     ...totals,
     lateMax: sumLimit(totals.credits.charged, latePrices, 1, 1),

@@ -382,3 +382,21 @@ it("narrate says that a folder is no file, and that a limit of 0 pays for nothin
   expect(nothing).toMatchObject({ code: 2, stdout: "" });
   expect(nothing.stderr).toContain("--max-credits 0 pays for nothing; without it, narrate names the price");
 });
+
+it("narrate says of subtitles whether they are in time, and why a file has a number", async () => {
+  text = join(testFolders.root, "film.srt");
+  const write = (words: string): void =>
+    writeFileSync(
+      text,
+      `1\n00:00:01,000 --> 00:00:02,000\n${words}\n\n2\n00:00:04,000 --> 00:00:05,200\nListen.\n`,
+    );
+  write("The river comes back.");
+  const { stdout } = await run(narrateAway());
+  expect(stdout).toMatch(
+    /film\.pcm\n.*Cue 2 begins \d\.\d s late: .*The end comes \d\.\d s late: this part is too long/s,
+  );
+  write("The river is gone.");
+  expect((await run(narrateAway())).stdout).toMatch(
+    /film-2\.pcm\n.*A file named "film\.pcm" was there already.* --replace gives it that name instead, free; the recording/s,
+  );
+});

@@ -40,6 +40,7 @@ const planned: NarrationView = {
   chapterFileCount: null,
   isOfChosen: false,
   canChooseSooner: false,
+  isTimed: false,
   unjoinedParts: [],
   retakenPartCount: 0,
   shortPartCount: 0,

@@ -159,6 +159,8 @@ interface WholePlan {
   readonly plan: NarrationPlan;
   readonly planWithoutPauses: NarrationPlan;
   readonly remarks: readonly string[];
+  /** When the last cue of subtitles ends. */
+  readonly endSeconds?: number;
 }
 
 function cutWholeText(source: PlanSource, options: PlanOptions): WholePlan {
@@ -175,9 +177,9 @@ function cutWholeText(source: PlanSource, options: PlanOptions): WholePlan {
   const { text, format } = source;
   if (format === "srt" || format === "vtt" || isSubtitles(text)) {
     const kind = format === "srt" || format === "vtt" ? format : null;
-    const { plan, remarks } = planTimeline({ text, kind, speed, voices });
+    const { plan, remarks, endSeconds } = planTimeline({ text, kind, speed, voices });
     const unused = buildUnusedSettingsRemarks(options, "each cue has its own time");
-    return { plan, planWithoutPauses: plan, remarks: [...remarks, ...unused] };
+    return { plan, planWithoutPauses: plan, remarks: [...remarks, ...unused], endSeconds };
   }
   assertFewHeadings(text, format);
   return planTwice((request) => planText({ text, format, ...request }));
@@ -199,7 +201,7 @@ export const buildPronunciationsField = ({
  */
 export function buildStoredPlan(source: PlanSource, options: PlanOptions): StoredPlan {
   const { settings, pauseSeconds, fileLayout, chapters } = options;
-  const { remarks, ...whole } = cutWholeText(source, options);
+  const { remarks, endSeconds, ...whole } = cutWholeText(source, options);
   const choose = (plan: NarrationPlan): NarrationPlan =>
     chapters === undefined ? plan : selectChapters(plan, chapters);
   const plan = choose(whole.plan);
@@ -219,6 +221,7 @@ export function buildStoredPlan(source: PlanSource, options: PlanOptions): Store
     fileLayout,
     title: buildChosenTitle(title, plan),
     ...(plan.chosen === undefined ? {} : { wholeTitle: title }),
+    ...(endSeconds === undefined ? {} : { timelineEndSeconds: endSeconds }),
     ...(plan.author === undefined
       ? {}
       : { author: plan.author.replaceAll(INVISIBLE_CHARACTERS, " ").trim() }),

@@ -78,6 +78,8 @@ export const storedPlanSchema = z.object({
   wholeTitle: z.string().optional(),
   /** Name of the file from which the text was read. Searches for a narration also match this name. */
   sourceName: z.string().optional(),
+  /** When the last cue of subtitles ends. */
+  timelineEndSeconds: z.number().nonnegative().optional(),
   /** The author that the text itself names. */
   author: z.string().optional(),
   chapters: z.array(

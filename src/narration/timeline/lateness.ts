@@ -1,4 +1,6 @@
-/** Finds the parts of a timeline that run into the next cue, and the speed at which they would fit. */
+/**
+ * Finds the parts of a timeline that run into the next cue, or past the end, and the speed at which they would fit.
+ */
 
 export interface TimedPart {
   /** Start time; absent if the part starts directly after the previous one. */
@@ -11,12 +13,12 @@ export interface TimedPart {
   readonly speed: number;
 }
 
-/** A part that is too long for the time until the next cue. */
+/** A part that is too long for the time until the next cue, or until the end of the timeline. */
 export interface Overrun {
   /** Index of the part. */
   readonly partIndex: number;
-  /** Name of the next cue, which begins late because of this part. */
-  readonly nextCue: string;
+  /** Name of the next cue, which begins late because of this part; `null` at the end of the timeline. */
+  readonly nextCue: string | null;
   readonly lateSeconds: number;
   /** Number of further cues that are late because of this part. */
   readonly furtherLateCueCount: number;
@@ -66,10 +68,12 @@ function groupByCue(parts: readonly TimedPart[]): CueGroup[] {
  * earlier part delays it, the next cue counts as a further late cue of the earlier part.
  *
  * @param parts in the order of the timeline
+ * @param timelineEndSeconds when the last cue ends; absent if nobody knows
  * @param measuredStartSeconds measured start of each part; if absent, the starts are computed from the lengths
  */
 export function findOverruns(
   parts: readonly TimedPart[],
+  timelineEndSeconds?: number,
   measuredStartSeconds?: readonly number[],
 ): Overrun[] {
   const overruns: Array<{ -readonly [Key in keyof Overrun]: Overrun[Key] }> = [];
@@ -80,20 +84,23 @@ export function findOverruns(
       (measuredStartSeconds?.[cueGroup.firstPartIndex] ?? Math.max(cueGroup.startSeconds, endSeconds)) +
       cueGroup.lengthSeconds;
     const next = cueGroups[index + 1];
-    if (next === undefined) break;
-    const lateSeconds = (measuredStartSeconds?.[next.firstPartIndex] ?? endSeconds) - next.startSeconds;
+    const dueSeconds = next?.startSeconds ?? timelineEndSeconds;
+    if (dueSeconds === undefined) break;
+    const startOfNext = next === undefined ? undefined : measuredStartSeconds?.[next.firstPartIndex];
+    const lateSeconds = (startOfNext ?? endSeconds) - dueSeconds;
     if (
       lateSeconds <=
       (measuredStartSeconds === undefined ? MAX_UNREPORTED_ESTIMATE_SECONDS : MAX_UNHEARD_SECONDS)
     )
       continue;
-    const { leadSeconds = 0 } = parts[next.firstPartIndex] ?? {};
-    const availableSeconds = next.startSeconds - leadSeconds - cueGroup.startSeconds - MIN_GAP_SECONDS;
+    const { leadSeconds = 0 } = next === undefined ? {} : (parts[next.firstPartIndex] ?? {});
+    const gapSeconds = next === undefined ? 0 : leadSeconds + MIN_GAP_SECONDS;
+    const availableSeconds = dueSeconds - gapSeconds - cueGroup.startSeconds;
     const last = overruns.at(-1);
     // This part would fit, but an earlier part delays it. The next cue is therefore a further late cue of the earlier
     // part.
     if (cueGroup.lengthSeconds <= availableSeconds && last !== undefined) {
-      last.furtherLateCueCount += 1;
+      if (next !== undefined) last.furtherLateCueCount += 1;
       continue;
     }
     const { lengthSeconds: longestSeconds = 0, speed = 1 } = parts[cueGroup.longestPartIndex] ?? {};
@@ -101,7 +108,7 @@ export function findOverruns(
     const fitting = secondsLeft > 0 ? roundUpToSpeedStep((speed * longestSeconds) / secondsLeft) : null;
     overruns.push({
       partIndex: cueGroup.longestPartIndex,
-      nextCue: next.cue,
+      nextCue: next?.cue ?? null,
       lateSeconds,
       furtherLateCueCount: 0,
       fittingSpeed: fitting,
@@ -125,27 +132,35 @@ function roundUpToSpeedStep(speed: number): number | null {
 const MAX_SHOWN_OVERRUNS = 5;
 
 /**
- * Returns one remark on all parts that are estimated to run into the next cue; an empty list if there are no such
- * parts. It says how the first one is made faster alone.
+ * Returns one remark on all parts that are estimated to run into the next cue or past the end; an empty list if there
+ * are no such parts. It says how the first one is made faster alone.
  */
 export function buildLateRemarks(
   parts: readonly TimedPart[],
+  timelineEndSeconds?: number,
 ): Array<{ assistant: string; terminal: string }> {
-  const overruns = findOverruns(parts);
+  const overruns = findOverruns(parts, timelineEndSeconds);
   if (overruns.length === 0) return [];
   const cueOf = (part: number): string =>
     parts.slice(0, part + 1).findLast(({ cue }) => cue !== undefined)?.cue ?? `${part + 1}`;
-  const shownCues = overruns
-    .slice(0, MAX_SHOWN_OVERRUNS)
-    .map(
-      ({ partIndex, fittingSpeed }) =>
-        `cue ${cueOf(partIndex)} (${fittingSpeed === null ? "no speed is fast enough" : `speed ${fittingSpeed}`})`,
-    );
+  const nameCue = ({ partIndex, fittingSpeed }: Overrun): string =>
+    `cue ${cueOf(partIndex)} (${fittingSpeed === null ? "no speed is fast enough" : `speed ${fittingSpeed}`})`;
+  const early = overruns.filter(({ nextCue }) => nextCue !== null);
+  const shownCues = early.slice(0, MAX_SHOWN_OVERRUNS).map(nameCue);
   const neededSpeeds = overruns.map(({ fittingSpeed }) => fittingSpeed ?? Number.POSITIVE_INFINITY);
   const speedForAll = Math.max(...neededSpeeds);
   const isAlike = parts.every(({ speed }) => speed === parts[0]?.speed);
-  const count = overruns.length === 1 ? "1 part is" : `${overruns.length} parts are`;
-  const remark = `${count} estimated to run into the next cue, which then begins late: ${shownCues.join(", ")}${overruns.length > MAX_SHOWN_OVERRUNS ? " and others" : ""}.${isAlike && Number.isFinite(speedForAll) ? ` At speed ${speedForAll} for the whole text, no cue is estimated to begin late.` : ""}`;
+  const count = early.length === 1 ? "1 part is" : `${early.length} parts are`;
+  const intoNext = `${count} estimated to run into the next cue, which then begins late: ${shownCues.join(", ")}${early.length > MAX_SHOWN_OVERRUNS ? " and others" : ""}.`;
+  const pastEnd = overruns
+    .filter(({ nextCue }) => nextCue === null)
+    .map((last) => `The end is estimated to come ${last.lateSeconds.toFixed(1)} s late: ${nameCue(last)}.`);
+  const fits = `At speed ${speedForAll} for the whole text, nothing is estimated to be late.`;
+  const remark = [
+    ...(early.length === 0 ? [] : [intoNext]),
+    ...pastEnd,
+    ...(isAlike && Number.isFinite(speedForAll) ? [fits] : []),
+  ].join(" ");
   const faster = overruns.find(({ fittingSpeed }) => fittingSpeed !== null);
   if (faster === undefined) return [{ assistant: remark, terminal: remark }];
   const [quote, speed] = [`cue ${cueOf(faster.partIndex)}`, faster.fittingSpeed];

@@ -34,6 +34,8 @@ export interface TimelinePlan {
   readonly plan: NarrationPlan;
   /** Remarks on the cues, in whole sentences. */
   readonly remarks: readonly string[];
+  /** When the last cue ends. */
+  readonly endSeconds: number;
 }
 
 /** Minimum silence between two cues after which the second cue begins a new sentence. */
@@ -121,7 +123,7 @@ export function planTimeline({ text, kind, speed, voices }: TimelineRequest): Ti
     ...buildUnknownLabelRemarks(unknown),
     ...(Object.keys(voices).length === 0 && voiceless.length === 0 ? buildLabelRemarks(utterances) : []),
   ];
-  return { plan, remarks };
+  return { plan, remarks, endSeconds };
 }
 
 /** Formats a time such as "0:01:14". */

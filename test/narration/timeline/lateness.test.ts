@@ -29,8 +29,8 @@ it("the report groups parts without their own time, and names the longest", () =
 });
 
 it("the report uses the length of existing audio", () => {
-  expect(findOverruns([timed(0, 1, "1"), timed(1, 1, "2")], [0, 1.04])).toEqual([]);
-  expect(findOverruns([timed(0, 1, "1"), timed(1, 1, "2")], [0, 1.06])).toHaveLength(1);
+  expect(findOverruns([timed(0, 1, "1"), timed(1, 1, "2")], undefined, [0, 1.04])).toEqual([]);
+  expect(findOverruns([timed(0, 1, "1"), timed(1, 1, "2")], undefined, [0, 1.06])).toHaveLength(1);
 });
 
 it.each([
@@ -42,7 +42,10 @@ it.each([
 ])(
   "the report offers the next speed that fits, and none above 2: %f, too long by the factor %f",
   (speed, factor, fitting) => {
-    const [late] = findOverruns([timed(0, 8 * factor, "1", speed), timed(8.1, 1, "2")], [0, 8 * factor]);
+    const [late] = findOverruns([timed(0, 8 * factor, "1", speed), timed(8.1, 1, "2")], undefined, [
+      0,
+      8 * factor,
+    ]);
     expect(late?.fittingSpeed).toBe(fitting);
   },
 );
@@ -54,7 +57,7 @@ it("the report ignores lateness within the error of the estimate", () => {
 it("the report says in the plan which do not fit, and the speed for the whole only if there is one", () => {
   const [words] = buildLateRemarks([timed(0, 3, "1"), timed(2.1, 1, "2")]);
   const remark =
-    "1 part is estimated to run into the next cue, which then begins late: cue 1 (speed 1.5). At speed 1.5 for the whole text, no cue is estimated to begin late.";
+    "1 part is estimated to run into the next cue, which then begins late: cue 1 (speed 1.5). At speed 1.5 for the whole text, nothing is estimated to be late.";
   expect(words).toEqual({
     assistant: `${remark} Only these faster: retakes [{"quote":"cue 1","speed":1.5}, …].`,
     terminal: `${remark} Only these faster: --retake "@1.5=cue 1" for each.`,
@@ -63,4 +66,21 @@ it("the report says in the plan which do not fit, and the speed for the whole on
   expect(both?.assistant).toBe(
     "1 part is estimated to run into the next cue, which then begins late: cue 1 (no speed is fast enough).",
   );
+});
+
+it("the report names a last part that ends after the last cue, and its speed that fits", () => {
+  const parts = [timed(1, 1, "1"), timed(3, 3, "2")];
+  expect(findOverruns(parts)).toEqual([]);
+  expect(findOverruns(parts, 6)).toEqual([]);
+  expect(findOverruns(parts, 5)).toMatchObject([{ partIndex: 1, nextCue: null, fittingSpeed: 1.5 }]);
+  expect(findOverruns(parts, 5.98, [1, 3.04])).toHaveLength(1);
+  const [words] = buildLateRemarks(parts, 5);
+  expect(words?.assistant).toBe(
+    'The end is estimated to come 1.0 s late: cue 2 (speed 1.5). At speed 1.5 for the whole text, nothing is estimated to be late. Only these faster: retakes [{"quote":"cue 2","speed":1.5}, …].',
+  );
+});
+
+it("the report does not blame the last part for a delay that an earlier part causes", () => {
+  const late = findOverruns([timed(0, 4, "1"), timed(2, 1, "2")], 3.2);
+  expect(late).toMatchObject([{ partIndex: 0, nextCue: "2", furtherLateCueCount: 0 }]);
 });

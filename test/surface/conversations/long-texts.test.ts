@@ -56,11 +56,14 @@ describeConversations("A text that is too long for one request", [
         /1 part is estimated to run into the next cue.*cue 2 \(no speed is fast enough\)/,
       );
       const madeNarration = await assistant.follow(plan);
-      madeNarration.says(/Cue 3 begins 0\.\d s late: .*speed 1\.\d+ would fit \(retakes, quote "cue 2"\)/);
+      madeNarration
+        .hides(/begins on time/)
+        .says(/Cue 3 begins 0\.\d s late: .*speed 1\.\d+ would fit \(retakes, quote "cue 2"\)/);
       const speed = Number(/speed (1\.\d+) would fit/.exec(madeNarration.text)?.[1]);
       const { args } = madeNarration.nextCall;
       const retaken = await assistant.call("narrate", { ...args, retakes: [{ quote: "cue 2", speed }] });
-      retaken.says(/Saved/, /Cost 40 credits/).hides(/late/);
+      retaken.says(/Saved/, /Every cue begins on time, and the last one ends in time\./, /Cost 40 credits/);
+      retaken.hides(/late/);
     },
   },
   {
