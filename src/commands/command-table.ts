@@ -87,7 +87,7 @@ const narrate = defineCommand({
     pronounce,
     "pause-seconds": option("S", "Silence between paragraphs, 0 to 10, default 0.6 where two parts meet."),
     files: option("one|chapters", "One file (default), or a file for each chapter."),
-    chapters: option("3-5", "Only these chapters, by number or title."),
+    chapters: option("3-5", "Only these chapters, or rows of a sheet, by number or title."),
     retake: repeatedOption(
       "TAKE[@SPEED]=QUOTE",
       "Makes the part that holds the quote again, in another take or speed; may be repeated.",

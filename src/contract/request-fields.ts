@@ -78,7 +78,7 @@ export const REQUEST_FIELDS = {
     schema: z
       .enum(VOICE_IDS, { error: ({ input }) => describeVoiceRule(input) })
       .describe(
-        `One id of ${VOICE_IDS.join(", ")}. It ends in the languages that the voice speaks; no tone or gender is published. Default: the service's choice`,
+        `One id of ${VOICE_IDS.join(", ")}. It ends in the voice's languages; no tone or gender is published. Default: the service's choice, in no stated language`,
       ),
   },
   audio_references: {
@@ -86,7 +86,7 @@ export const REQUEST_FIELDS = {
       .array(publicUrl, "must be a list of URLs")
       .max(MAX_AUDIO_REFERENCES, `must contain at most ${MAX_AUDIO_REFERENCES} URLs`)
       .describe(
-        `At most ${MAX_AUDIO_REFERENCES} public https URLs of audio, @Audio1 to @Audio3 in the prompt; at most ${MAX_AUDIO_REFERENCES_WITH_VOICE} with a voice`,
+        `At most ${MAX_AUDIO_REFERENCES} public https URLs of audio, which the prompt may call @Audio1 to @Audio3; at most ${MAX_AUDIO_REFERENCES_WITH_VOICE} with a voice`,
       ),
     tools: ["generate_audio"],
     canonicalDefault: [],

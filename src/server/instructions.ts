@@ -27,7 +27,7 @@ const describeInputFolder = (folder: string): string =>
 const fillTemplate = (folder: string, input: string, head: string): string =>
   `${head}The same call never pays twice: same text to the letter, same settings. After a time-out or a cancelled call, send the very same arguments again (copy the text) with a shorter wait_seconds, or ask list_tasks. After an error, do what its "What to do" says. Another text is a new, paid task; another take (paid again) and replace: only when the user asks.
 
-A call returns the saved file, a task_id (then get_task with wait_seconds) or a narration_id (then narrate with it). It goes on by itself, and takes turns: send any number of calls.
+A call returns the saved file, a task_id (then get_task with wait_seconds) or a narration_id (then narrate with it). It goes on by itself while this app is open, and takes turns: send any number of calls.
 
 Cost: about 80 credits per 1,000 English characters, at least 10; each task reserves ${RESERVED_CREDITS} until it ends. Texts over 2,048 characters, several speakers, subtitles, chapters: narrate, first without max_credits (a free plan), also if a budget is named.
 

@@ -48,7 +48,7 @@ function buildJsonSchema(
   for (const name of unpublishedArguments) delete json.properties?.[name];
   for (const [index, name] of (boundsPublishedIn?.names ?? []).entries()) {
     const { type } = z.object({ type: z.string() }).parse(json.properties?.[name]);
-    const description = `This to ${boundsPublishedIn?.names.at(-1)}: as in ${boundsPublishedIn?.tool}`;
+    const description = `${boundsPublishedIn?.names.at(0)} to ${boundsPublishedIn?.names.at(-1)}: as in ${boundsPublishedIn?.tool}`;
     const shownSchema = { type, ...(index === 0 && { description }) };
     Object.assign(json.properties ?? {}, { [name]: shownSchema });
   }

@@ -35,10 +35,10 @@ const input = z.strictObject({
   take: optional(takeSchema, "1 to 999, default 1. Another take is another rendition, paid for again"),
   pronounce: pronounceSchema.optional(),
   file_name: fileNameSchema.optional(),
-  replace: optional(booleanSchema, "Replaces this server's own file of that file_name; default false"),
+  replace: optional(booleanSchema, "Replaces this server's own file of that file_name"),
   wait_seconds: optional(
     waitSecondsSchema,
-    "0 to 3600, default 45; many clients give up at 60. The work goes on after it",
+    "0 to 3600, default 45; many clients give up at 60. The work goes on",
   ),
 });
 
@@ -114,7 +114,7 @@ function deriveWork({ status, replayed }: RequestView): CallWork {
 export const generateAudioTool = defineTool({
   name: "generate_audio",
   title: "Generate audio",
-  description: `Text to speech (TTS): turns text into narration (voiceover, podcast, reading aloud) and saves an audio file. Charges ${MINIMUM_CHARGE_CREDITS} to ${MAXIMUM_CHARGE_CREDITS} credits by length (75 a minute). The same arguments are the same task, which is never paid twice; wait_seconds, file_name and replace do not count.`,
+  description: `Text to speech (TTS): narration (voiceover, podcast, reading aloud) of a text, saved as an audio file. Charges ${MINIMUM_CHARGE_CREDITS} to ${MAXIMUM_CHARGE_CREDITS} credits by length (75 a minute). The same arguments are the same task, which is never paid twice; wait_seconds, file_name and replace do not count.`,
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input,
   rules,

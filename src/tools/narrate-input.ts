@@ -94,7 +94,7 @@ export const narrateInput = z.strictObject({
   ),
   narration_id: optional(
     stringSchema.trim(),
-    "Instead of both, without voice to files; goes on with max_credits",
+    "Instead of text or file; goes on with max_credits. Voices, format, pauses and files stay",
   ),
   max_credits: optional(
     // 0 counts as an omitted limit, because some clients turn null into 0.
@@ -112,7 +112,7 @@ export const narrateInput = z.strictObject({
         "must be a list of { quote, replacement }",
       ),
     ),
-    "With narration_id: other words for a quote that stands once in its text",
+    "With narration_id: other words for a quote that is there once",
   ),
   stop: optional(booleanSchema, "Nothing more is created"),
   ...narrationSettingsSchema.shape,
@@ -126,7 +126,7 @@ export const narrateInput = z.strictObject({
   pronounce: optional(pronounceSchema, "As in generate_audio"),
   pause_seconds: optional(
     boundedNumberSchema(0, MAX_PAUSE_SECONDS),
-    `Silence between paragraphs, 0 to ${MAX_PAUSE_SECONDS}. From ${MIN_PAUSE_AFTER_EVERY_PARAGRAPH_SECONDS} each paragraph is a part of its own; default ${DEFAULT_PAUSE_SECONDS}, where two parts meet`,
+    `Silence between paragraphs, 0 to ${MAX_PAUSE_SECONDS}; from ${MIN_PAUSE_AFTER_EVERY_PARAGRAPH_SECONDS}, each is a part of its own; default ${DEFAULT_PAUSE_SECONDS}, where two parts meet`,
   ),
   files: optional(
     z.enum(["one", "chapters"], "must be one or chapters"),
@@ -134,7 +134,7 @@ export const narrateInput = z.strictObject({
   ),
   chapters: optional(
     z.preprocess(toChapterList, z.string("must be numbers or a title")),
-    'Only these: "3-5", or a title; not of a .csv',
+    'Only these: "1, 3-5", or a title; rows of a .csv',
   ),
   retakes: optional(
     z.preprocess(
@@ -153,7 +153,7 @@ export const narrateInput = z.strictObject({
     "Other takes or speeds of the part with a quote, or of a chapter",
   ),
   skip_failed: optional(booleanSchema, "Join without failed parts; false tries them again"),
-  file_name: optional(fileNameSchema, "If it is taken, a number is added"),
+  file_name: optional(fileNameSchema, "Default: file's, or first words; a number is added if taken"),
   replace: optional(booleanSchema, "Replaces a file saved by this server"),
   wait_seconds: optional(waitSecondsSchema, "As in generate_audio"),
 });

@@ -159,7 +159,7 @@ export const narrateTool = defineTool({
   name: "narrate",
   title: "Narrate a long text",
   description:
-    "Narration of a long text (pages, a chapter, a book), and of a short one with several speakers, as one audio file with captions (.vtt) and chapters. Without max_credits: a free plan with length and price. With it: makes the file, or first says what to agree to; goes on after the call returns. A repeat or an edited text pays for new parts alone.",
+    "Narration of a long text (pages, a book), and of a short one with several speakers, as one audio file with captions (.vtt) and chapters. Without max_credits: a free plan with length and price. With it: makes the file, or first says what to agree to; goes on after the call returns. A repeat or an edited text pays for new parts alone.",
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: narrateInput,
   rules: narrateRules,

@@ -149,7 +149,7 @@ export interface Tool {
   readonly unpublishedArguments?: readonly string[];
   /**
    * Arguments for which this tool publishes only the type, because another tool publishes their bounds. The arguments
-   * must be consecutive, because the first one's description refers to all of them as a range (`This to <last name>`).
+   * must be consecutive, because the first one's description refers to all of them as a range (`<first name> to <last name>`).
    */
   readonly boundsPublishedIn?: { readonly tool: string; readonly names: readonly string[] };
   /** The `_meta` of the published tool. */

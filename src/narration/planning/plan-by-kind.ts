@@ -1,5 +1,4 @@
 /** Plans an input by its kind. The reader of each kind is loaded on first use. */
-import { AudioError } from "../../errors.ts";
 import { assertReadContent, type NarrationInput } from "../../files/input-format.ts";
 import type { PlanOptions, PlanSource } from "./build-stored-plan.ts";
 import type { StoredPlan } from "./stored-plan.ts";
@@ -12,14 +11,6 @@ import type { StoredPlan } from "./stored-plan.ts";
 export async function planByKind(input: NarrationInput, options: PlanOptions): Promise<StoredPlan> {
   if (input.format !== "epub") assertReadContent(input.text, "The text");
   if (input.format === "sheet") {
-    if (options.chapters !== undefined) {
-      throw new AudioError("invalid_request", "A sheet has rows and no chapters. Nothing was sent.", {
-        remedy: {
-          assistant: "Leave chapters out, or ask the user for a sheet of the rows that are wanted.",
-          terminal: "Leave --chapters out, or make a sheet of the rows that are wanted.",
-        },
-      });
-    }
     const { planSheet } = await import("./sheet/plan-sheet.ts");
     return planSheet(input.text, options);
   }

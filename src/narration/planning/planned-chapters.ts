@@ -17,7 +17,9 @@ import { toRemarkOnWholeText } from "./unspoken-remarks.ts";
  */
 export function findPlannedChapters(plan: StoredPlan, wanted: string) {
   if (plan.fileLayout === "rows") {
-    throw new AudioError("invalid_request", "A sheet has rows and no chapters. Nothing was sent.");
+    throw new AudioError("invalid_request", "Rows of a stored sheet are not chosen. Nothing was sent.", {
+      remedy: 'Give the sheet again as file, with chapters; one row of it is quoted, as "row 5".',
+    });
   }
   const chapters = plan.chapters.map(({ title, level = null }) => ({ title, level }));
   const chosenIndexes = parseChapterChoice(chapters, wanted);

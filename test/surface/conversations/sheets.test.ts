@@ -75,6 +75,32 @@ describeConversations("The lines of a game", [
     },
   },
   {
+    when: "the first two rows only, for now, then all: the plan names the rows, and no row is paid twice",
+    fewestCalls: 3,
+    setup: (era) => setupWithSheet(era, FORTY.slice(0, 5).with(4, "line_5,Halt!,opel")),
+    play: async (setup) => {
+      const assistant = await startAssistant(setup);
+      const plan = await assistant.call("narrate", { file: "lines.csv", chapters: "1-2" });
+      plan.says(
+        /Only 2 of its 5 rows: \\?"line_1\\?", \\?"line_2\\?" \(rows 2 to 3; the header is row 1\)\. 2 files,/,
+      );
+      const { args } = plan.nextCall;
+      (await assistant.call("narrate", { ...args, wait_seconds: 50 })).says(
+        /Saved 2 files/,
+        /Cost 20 credits/,
+      );
+      await writeFile(
+        join(setup.testFolders.root, "texts", "lines.csv"),
+        ["file,text,voice", ...FORTY.slice(0, 5)].join("\n"),
+      );
+      const call = { file: "lines.csv", max_credits: 750, wait_seconds: 50 };
+      (await assistant.call("narrate", call)).says(
+        /Saved 3 new files in .*: line_3\.mp3, line_4\.mp3, line_5\.mp3; 2 files as before/,
+        /Cost 30 credits; 2 of its parts were paid for before/,
+      );
+    },
+  },
+  {
     when: "one row names an unknown voice: the row is refused by its number, and the corrected sheet is planned",
     fewestCalls: 2,
     setup: (era) => setupWithSheet(era, FORTY.with(16, "line_17,Halt!,opel")),

@@ -14,6 +14,7 @@ import { VOICE_IDS, type VoiceId } from "../../../contract/voices.ts";
 import { AudioError, type Wording } from "../../../errors.ts";
 import { buildRequestedName, findFileNameIssue } from "../../../files/file-name.ts";
 import { describeRespelledWords } from "../../../pronunciation.ts";
+import { parseChapterChoice } from "../../text/chapters/chosen-chapters.ts";
 import { hasWords } from "../../text/characters.ts";
 import { shortenExcerpt } from "../../text/excerpt.ts";
 import { chooseNarrationTitle } from "../../text/narration-title.ts";
@@ -310,6 +311,33 @@ const buildLongRemarks = (planned: readonly PlannedRow[]): string[] =>
     `likely to be longer than ${MAXIMUM_CHARGE_SECONDS} s, where the service may cut a task off; divide the text into two rows.`,
   );
 
+/** The name of a row by which callers choose it: its file, else its first words. */
+const listRowNames = (rows: readonly SheetRow[]): Array<{ readonly title: string; readonly level: null }> =>
+  rows.map((row) => ({ title: row.cells.file || shortenExcerpt(getText(row)), level: null }));
+
+/**
+ * Returns the rows that the argument `chapters` names: by their numbers among the spoken rows, or by their names.
+ *
+ * @throws AudioError `invalid_request` for a row that does not exist
+ */
+function chooseRows(spoken: readonly SheetRow[], { chapters }: PlanOptions): readonly SheetRow[] {
+  if (chapters === undefined) return spoken;
+  const chosen = new Set(parseChapterChoice(listRowNames(spoken), chapters));
+  return spoken.filter((_, index) => chosen.has(index));
+}
+
+const ROWS_SHOWN = 5;
+
+/** Names the chosen rows, with their numbers in the sheet, because a person may count the header or not. */
+function buildChoiceRemarks(spoken: readonly SheetRow[], rows: readonly SheetRow[]): string[] {
+  if (rows.length === spoken.length) return [];
+  const names = listRowNames(rows.slice(0, ROWS_SHOWN)).map(({ title }) => JSON.stringify(title));
+  const further = rows.length > ROWS_SHOWN ? ` and ${rows.length - ROWS_SHOWN} more` : "";
+  return [
+    `Only ${rows.length} of its ${spoken.length} rows: ${names.join(", ")}${further} (${listRows(rows.map(({ number }) => number)).toLowerCase()}; the header is row 1).`,
+  ];
+}
+
 /**
  * Plans a sheet: one part and one file for each row.
  *
@@ -320,17 +348,19 @@ export function planSheet(source: string, options: PlanOptions): StoredPlan {
   const { settings, pauseSeconds } = options;
   const format = getPlanFormat({ settings });
   const sheet = parseSheet(source);
-  const rows = sheet.rows.filter((row) => hasWords(getText(row)));
-  const silent = sheet.rows.filter((row) => !rows.includes(row));
+  const spoken = sheet.rows.filter((row) => hasWords(getText(row)));
+  const silent = sheet.rows.filter((row) => !spoken.includes(row));
   const issues = new RowIssues();
-  const planned = rows.flatMap((row, chapterIndex) => planRow(row, chapterIndex, options, issues));
+  const rows = chooseRows(spoken, options);
+  // A row has the number that it has among all rows, so that a choice does not change its name.
+  const planned = rows.flatMap((row) => planRow(row, spoken.indexOf(row), options, issues));
   reportFileNameIssues(rows, format, issues);
   issues.throwIfAny();
   if (rows.length === 0) throw refusedSheetError("has no row with a text");
   const parts = planned.map(({ respelled }) => respelled.part);
   const plan: NarrationPlan = {
     version: CUTTING_RULES_VERSION,
-    chapters: rows.map(() => ({ title: null, level: null })),
+    chapters: spoken.map(() => ({ title: null, level: null })),
     parts: parts.map(
       ({ voice, settings: _, ...part }): PlannedPart => (voice === null ? part : { ...part, voice }),
     ),
@@ -344,7 +374,7 @@ export function planSheet(source: string, options: PlanOptions): StoredPlan {
     pauseSeconds,
     fileLayout: "rows",
     title: chooseNarrationTitle(plan).replaceAll(INVISIBLE_CHARACTERS, " ").trim(),
-    chapters: rows.map(({ cells, number }) => ({
+    chapters: spoken.map(({ cells, number }) => ({
       title: null,
       row: number,
       ...(cells.file === "" ? {} : { fileName: cells.file }),
@@ -352,7 +382,7 @@ export function planSheet(source: string, options: PlanOptions): StoredPlan {
     parts,
     ...buildPronunciationsField(options),
     remarks: [
-      ...toRemarks("text", [buildFilesRemark(sheet, rows, voices)]),
+      ...toRemarks("text", [...buildChoiceRemarks(spoken, rows), buildFilesRemark(sheet, rows, voices)]),
       buildEdgesRemark(plan),
       ...toRemarks(
         "text",
