@@ -27,3 +27,9 @@ it("the result says with the finished file what it omits", async () => {
   expect(done).toMatchObject({ status: "finished" });
   expect(done.message).toContain(UNSPOKEN_CODE);
 });
+
+it("the plan says how a table is spoken, and nothing of it for a text without one", async () => {
+  const table = `${WORDS}\n\n| Name | Age |\n|---|---|\n| Ann | 3 |`;
+  expect((await narrator.narrate({ text: table })).message).toContain("A table is spoken row by row.");
+  expect((await narrator.narrate({ text: WORDS })).message).not.toContain("table");
+});

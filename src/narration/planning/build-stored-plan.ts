@@ -235,6 +235,7 @@ export function buildStoredPlan(source: PlanSource, options: PlanOptions): Store
       ...buildPauseRemarks(plan, planWithoutPauses, options.pausesAfterParagraphs === true),
       ...toRemarks("text", describeRespelledWords([...new Set(storedParts.flatMap(({ words }) => words))])),
       ...buildPlanRemarks(plan, settings.voice),
+      ...toRemarks("text", plan.hasTables === true ? ["A table is spoken row by row."] : []),
       ...toRemarks("text", silent),
       ...voiceless,
     ],

@@ -27,6 +27,8 @@ export interface ParsedText {
   readonly blocks: readonly SourceBlock[];
   readonly title: string | null;
   readonly author: string | null;
+  /** Whether it has tables, whose rows are paragraphs; absent if its reader does not say. */
+  readonly hasTables?: boolean;
 }
 
 /** Counts what is not spoken, by kind. The kinds are in the order of their first occurrence. */

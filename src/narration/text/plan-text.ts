@@ -61,7 +61,7 @@ export function planBlocks(
 ): NarrationPlan {
   const unspoken = new UnspokenList();
   const speakers = new SpeakerLabels(request.speakers ?? {});
-  const { blocks, title, author } = parse(unspoken);
+  const { blocks, title, author, hasTables = false } = parse(unspoken);
   for (const block of blocks) assertSpeakable(getBlockText(block));
   const divided = withPauses(blocks);
   const hasWrittenPauses = divided.some(({ kind }) => kind === "pause");
@@ -83,6 +83,7 @@ export function planBlocks(
     parts,
     unspoken: unspoken.rows(),
     ...(hasWrittenPauses ? { hasWrittenPauses } : {}),
+    ...(hasTables ? { hasTables } : {}),
     silentSpeakers: speakers.listSilentSpeakers(),
     ...(voicelessNames.length === 0 ? {} : { voicelessNames }),
   };

@@ -133,6 +133,8 @@ export interface NarrationPlan {
   readonly unspoken: readonly UnspokenText[];
   /** True if the text has marks such as `[pause 2s]`, which become silence; otherwise absent. */
   readonly hasWrittenPauses?: true;
+  /** True if the text has tables; otherwise absent. */
+  readonly hasTables?: true;
   /** Names in `voices` that do not begin any line of the text. They may be misspelt. */
   readonly silentSpeakers: readonly string[];
   /** Names that begin lines and have no voice; absent if there are none. */

@@ -35,6 +35,7 @@ function withoutComments(html: string): string {
 
 class MarkdownReader {
   readonly blocks: SourceBlock[] = [];
+  hasTables = false;
   readonly #unspoken: UnspokenList;
   /** Number of the current list item, such as `1. `, to put before the item's first paragraph. Empty afterwards. */
   #itemNumber = "";
@@ -102,6 +103,7 @@ class MarkdownReader {
 
   #addTable({ header, rows }: Tokens.Table): void {
     const cell = (tokens: Token[]): string => this.#inline(tokens).replaceAll(HARD_BREAK, " ").trim();
+    this.hasTables = true;
     const titles = header.map(({ tokens }) => cell(tokens));
     if (rows.length === 0) this.#addParagraph(wordRow(titles));
     for (const row of rows)
@@ -150,5 +152,6 @@ export function parseMarkdown(text: string, unspoken: UnspokenList): ParsedText 
     title: header.title ?? book.title,
     author: header.author ?? book.author,
     blocks: markMissingChapters(blocks, () => findUnnumberedTitles(source)),
+    hasTables: reader.hasTables,
   };
 }
