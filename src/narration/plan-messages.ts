@@ -96,7 +96,7 @@ export function formatChapterList(
   if (chapters.length === 0) return "";
   const rows = chapters.slice(0, MAX_CHAPTERS_SHOWN).map(({ number, title, seconds, credits }) => {
     const name = title === null ? "(before the first heading)" : JSON.stringify(shortenExcerpt(title));
-    return `${number === null ? "" : `${number} `}${name} ${formatDuration(seconds)} ${Math.round(credits)}`;
+    return `${number === null ? "" : `${number} `}${name} ${formatDuration(seconds)}, ${Math.round(credits)}`;
   });
   const furtherCount = chapters.length - rows.length;
   const [first = 1, second] = chapters.flatMap(({ title, number }) => (title === null ? [] : (number ?? [])));

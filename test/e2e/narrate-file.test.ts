@@ -52,7 +52,7 @@ describe("narrate with a file", () => {
     const outcome = await client.call("narrate", { file: "book.md" });
     expect(planOf(outcome)).toMatchObject({ parts: { total: 2 }, credits: { estimate: 20 } });
     expect(resultTextOf(outcome)).toContain(
-      'Chapters with length and credits: 1 "One" 3 s 10; 2 "Two" 1 s 10. The argument chapters narrates some of them: "1".',
+      'Chapters with length and credits: 1 "One" 3 s, 10; 2 "Two" 1 s, 10. The argument chapters narrates some of them: "1".',
     );
     expect(outcome.structuredContent).toMatchObject({
       chapters: [

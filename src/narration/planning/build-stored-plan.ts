@@ -107,7 +107,7 @@ function buildVoicelessRemarks({ voicelessNames = [] }: NarrationPlan): Remark[]
   const remarks = voicelessNames.slice(0, MAX_VOICELESS).map(({ name, count }, index): Remark => {
     const begins = `${name} begins ${count} ${count === 1 ? "line" : "lines"} and has no`;
     const step = {
-      assistant: `To give ${name} a voice: the text or file again, with "${name}: voice id" in voices (a free plan).`,
+      assistant: `To give ${name} a voice: narrate with the text or file again, and "${name}: voice id" in voices (a free plan).`,
       terminal: `--speaker "${name}=VOICE" gives ${name} a voice.`,
     };
     return {
