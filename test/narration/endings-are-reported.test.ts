@@ -116,7 +116,7 @@ const ENDS: ReadonlyArray<readonly [string, () => Promise<ToolOutcome>, lacks: R
         return await joined({ narration_id });
       },
       /without (?:part 4|parts 3 to 4|parts 2 to 4) of 4/,
-      /stopped, as asked for/,
+      /Stopped, as asked for/,
     ],
     [
       "a cancelled call",
