@@ -10,8 +10,8 @@ import { buildPartsPath, openOutputFolder } from "../../src/files/output-folder.
 import { openLedger } from "../../src/ledger/open-ledger.ts";
 import { createLog } from "../../src/log.ts";
 import { createProcessId } from "../../src/process-id.ts";
-import type { GenerateRequest } from "../../src/requests/prepare-request.ts";
 import { buildTiming, type RequestDeps } from "../../src/requests/deps.ts";
+import type { GenerateRequest } from "../../src/requests/prepare-request.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { scratchFolder } from "../support/scratch.ts";
 
