@@ -19,6 +19,7 @@ import {
   findUnspokenReason,
   isInline,
   isMain,
+  setOf,
   typesOf,
   type UnspokenReason,
 } from "./page-elements.ts";
@@ -52,9 +53,17 @@ interface UnspokenElement {
   text: string;
 }
 
-interface List {
-  /** Number of the next item; `null` for a list without numbers. */
-  next: number | null;
+/** Elements and roles that decide how what is inside of them is read. */
+const CONTEXTS = setOf("main article section blockquote figure pre");
+/** In a header of the site, only headings are spoken. */
+const SITE_HEADER = "header of the site";
+
+interface OpenElement {
+  readonly name: string;
+  /** What the element is, and what those around it are: {@link CONTEXTS}, `head`, `svg`, {@link SITE_HEADER}. */
+  contexts: ReadonlySet<string>;
+  /** The text that ends the element. */
+  end: string;
 }
 
 const getHeadingLevel = (name: string): number | null => (/^h[1-6]$/.test(name) ? Number(name[1]) : null);
@@ -70,15 +79,14 @@ interface PageOptions {
 
 class HtmlPageParser {
   readonly #unspoken: UnspokenList;
-  readonly #openElements: string[] = [];
+  readonly #openElements: OpenElement[] = [];
   readonly #tables: Table[] = [];
-  readonly #lists: List[] = [];
+  /** The number of the next item of each open list; `null` for a list without numbers. */
+  readonly #nextNumbers: Array<number | null> = [];
   /** A stack of block lists: first that of the page, then one for each open table cell. */
   readonly #sinks: Array<{ readonly blocks: PageBlock[]; readonly isSpeaker: boolean }> = [
     { blocks: [], isSpeaker: false },
   ];
-  /** Nesting depths of the open elements of each kind. */
-  readonly #open = { main: [] as number[], article: [] as number[], direction: [] as number[] };
   #text = "";
   #ids: string[] = [];
   #headingLevel: number | null = null;
@@ -88,7 +96,6 @@ class HtmlPageParser {
   /** Whether a block has ended since the picture. */
   #isInitialApart = false;
   #unspokenElement: UnspokenElement | null = null;
-  #preformattedDepth = 0;
   #isInBrackets = false;
   #endsWithBracket = false;
   #isInnerLink = false;
@@ -98,11 +105,6 @@ class HtmlPageParser {
   #elementCount = 0;
   /** Number of tags before the text of the open block; `null` if it has no text yet. */
   #firstTag: number | null = null;
-  /**
-   * Depth of the open header of the site; `null` if none is open. Inside a header of the site, only headings are
-   * spoken.
-   */
-  #siteHeaderDepth: number | null = null;
   readonly #isBook: boolean;
   readonly #notes: PageNotes | undefined;
   #isInTitle = false;
@@ -122,10 +124,25 @@ class HtmlPageParser {
     return this.#sinks[0]?.blocks ?? [];
   }
 
+  get #innermost(): OpenElement | undefined {
+    return this.#openElements.at(-1);
+  }
+
+  #isIn(context: string): boolean {
+    return this.#innermost?.contexts.has(context) === true;
+  }
+
+  #addContext(context: string): void {
+    const element = this.#innermost;
+    if (element !== undefined) element.contexts = new Set([...element.contexts, context]);
+  }
+
   open(name: string, attributes: Attributes): void {
-    this.#openElements.push(name);
+    const contexts = this.#innermost?.contexts ?? new Set();
+    this.#openElements.push({ name, contexts, end: "" });
+    if (name === "head" || name === "svg") this.#addContext(name);
     assertDepth(this.#openElements.length);
-    if (name === "title" && !this.#openElements.includes("svg")) this.#isInTitle = !this.#isTitleRead;
+    if (name === "title" && !this.#isIn("svg")) this.#isInTitle = !this.#isTitleRead;
     if (name === "meta" && attributes["name"]?.toLowerCase() === "author") {
       this.author ??= attributes["content"]?.replace(/\s+/g, " ").trim() || null;
     }
@@ -161,22 +178,18 @@ class HtmlPageParser {
    * The exception is a footer in a quotation, because such a footer names the source of the quotation.
    */
   #isSiteFooter(name: string): boolean {
-    return name === "footer" && !this.#isBook && !this.#openElements.includes("blockquote");
-  }
-
-  #isSiteHeader(): boolean {
-    const isOfText =
-      this.#open.main.length + this.#open.article.length > 0 || this.#openElements.includes("section");
-    return !this.#isBook && !isOfText;
+    return name === "footer" && !this.#isBook && !this.#isIn("blockquote");
   }
 
   #enter(name: string, attributes: Attributes): void {
     this.#endsWithBracket = false;
     const level = getHeadingLevel(name);
     if (level !== null) this.#headingLevel = level;
-    if (isMain(name, attributes)) this.#open.main.push(this.#openElements.length);
-    if (hasTerm(attributes, "stage-direction")) {
-      this.#open.direction.push(this.#openElements.length);
+    if (CONTEXTS.has(name)) this.#addContext(name);
+    if (isMain(name, attributes)) this.#addContext("main");
+    const element = this.#innermost;
+    if (hasTerm(attributes, "stage-direction") && element !== undefined) {
+      element.end = "] ";
       this.#text += " [";
     }
     switch (name) {
@@ -197,10 +210,10 @@ class HtmlPageParser {
         this.#text += `<${name}>`;
         break;
       case "ol":
-        this.#lists.push({ next: Number.parseInt(attributes["start"] ?? "1", 10) || 1 });
+        this.#nextNumbers.push(Number.parseInt(attributes["start"] ?? "1", 10) || 1);
         break;
       case "ul":
-        this.#lists.push({ next: null });
+        this.#nextNumbers.push(null);
         break;
       case "li":
         this.#startListItem(attributes);
@@ -213,14 +226,9 @@ class HtmlPageParser {
         if (this.#tables.length > 0)
           this.#sinks.push({ blocks: [], isSpeaker: hasTerm(attributes, "persona") });
         break;
-      case "pre":
-        this.#preformattedDepth += 1;
-        break;
       case "header":
-        if (this.#isSiteHeader()) this.#siteHeaderDepth ??= this.#openElements.length;
-        break;
-      case "article":
-        this.#open.article.push(this.#openElements.length);
+        if (!this.#isBook && !["main", "article", "section"].some((context) => this.#isIn(context)))
+          this.#addContext(SITE_HEADER);
         break;
       default:
         break;
@@ -228,12 +236,11 @@ class HtmlPageParser {
   }
 
   text(text: string): void {
-    // The style sheet of a picture is no text that a remark could quote.
-    if (this.#openElements.at(-1) === "style") return;
+    // The style sheet or script of a picture is no text that a remark could quote.
+    if (/^(?:style|script)$/.test(this.#innermost?.name ?? "")) return;
     if (this.#isInTitle) this.title += text;
-    else if (this.#unspokenElement !== null) {
-      if (!/^(?:style|script)$/.test(this.#openElements.at(-1) ?? "")) this.#unspokenElement.text += text;
-    } else if (!this.#openElements.includes("head")) {
+    else if (this.#unspokenElement !== null) this.#unspokenElement.text += text;
+    else if (!this.#isIn("head")) {
       if (this.#firstTag === null && /\S/.test(text)) this.#firstTag = this.#tagCount;
       this.#text += this.#isInBrackets ? text.replace(/^[\])]/, "") : text;
       this.#isInBrackets = false;
@@ -244,30 +251,21 @@ class HtmlPageParser {
   }
 
   close(name: string): void {
-    const depth = this.#openElements.length;
-    this.#openElements.pop();
     this.#tagCount += 1;
     if (name === "title" && this.#isInTitle) {
       this.#isInTitle = false;
       this.#isTitleRead = true;
     }
-    if (this.#unspokenElement !== null) {
-      if (depth === this.#unspokenElement.depth) this.#endUnspoken(this.#unspokenElement);
-      return;
-    }
-    if (name === "head") return;
-    if (depth === this.#open.direction.at(-1)) {
-      this.#open.direction.pop();
-      this.#text = `${this.#text.trimEnd()}] `;
-    }
-    if (name === "pre") this.#endPreformatted();
-    if (!isInline(name)) this.#flush();
-    if (depth === this.#siteHeaderDepth) this.#siteHeaderDepth = null;
-    for (const depths of [this.#open.main, this.#open.article]) if (depths.at(-1) === depth) depths.pop();
-    this.#leave(name);
+    if (this.#openElements.length === this.#unspokenElement?.depth) this.#endUnspoken(this.#unspokenElement);
+    else if (this.#unspokenElement === null && name !== "head") this.#leave(name);
+    this.#openElements.pop();
   }
 
   #leave(name: string): void {
+    const { end = "" } = this.#innermost ?? {};
+    if (end !== "") this.#text = this.#text.trimEnd() + end;
+    if (name === "pre") this.#endPreformatted();
+    if (!isInline(name)) this.#flush();
     if (getHeadingLevel(name) !== null) this.#headingLevel = null;
     switch (name) {
       case "a":
@@ -279,7 +277,7 @@ class HtmlPageParser {
         break;
       case "ol":
       case "ul":
-        this.#lists.pop();
+        this.#nextNumbers.pop();
         break;
       case "li":
         this.#itemNumber = "";
@@ -326,25 +324,23 @@ class HtmlPageParser {
     const initial = findInitial(alternative);
     if (initial !== null && /\S/.test(this.#text)) this.#text += initial;
     else if (initial !== null) [this.#text, this.#initial, this.#isInitialApart] = ["", initial, false];
-    else if (hasWords(alternative) && !this.#isBook && !this.#openElements.includes("figure")) {
+    else if (hasWords(alternative) && !this.#isBook && !this.#isIn("figure")) {
       this.#text += ` ${alternative} `;
     } else if (hasWords(alternative)) this.#unspoken.add("illustration", alternative);
     else this.#unspoken.add("image", attributes["src"]?.slice(0, 200) ?? "");
   }
 
   #startListItem(attributes: Attributes): void {
-    const list = this.#lists.at(-1);
-    if (list === undefined || list.next === null) return;
+    const next = this.#nextNumbers.at(-1) ?? null;
+    if (next === null) return;
     const statedNumber = Number.parseInt(attributes["value"] ?? "", 10);
-    const number = Number.isNaN(statedNumber) ? list.next : statedNumber;
-    list.next = number + 1;
+    const number = Number.isNaN(statedNumber) ? next : statedNumber;
+    this.#nextNumbers.splice(-1, 1, number + 1);
     this.#itemNumber = `${number}. `;
   }
 
   /** Ends preformatted text, which is a poem, a letter, or code. Code is not spoken. */
   #endPreformatted(): void {
-    this.#preformattedDepth = Math.max(0, this.#preformattedDepth - 1);
-    if (this.#preformattedDepth > 0) return;
     const text = dropUnspoken(this.#text.replaceAll(HARD_BREAK, "\n"));
     this.#text = "";
     if (!hasWords(text)) return;
@@ -365,7 +361,7 @@ class HtmlPageParser {
   }
 
   #flush(): void {
-    if (this.#preformattedDepth > 0) return;
+    if (this.#isIn("pre")) return;
     const text = this.#headingLevel === null ? this.#takeInitial() : this.#text;
     this.#text = "";
     if (!/\S/.test(text)) return;
@@ -406,7 +402,7 @@ class HtmlPageParser {
   }
 
   #addBlock(block: SourceBlock): void {
-    if (this.#siteHeaderDepth !== null && block.kind === "paragraph") {
+    if (this.#isIn(SITE_HEADER) && block.kind === "paragraph") {
       this.#unspoken.add("navigation", block.text);
       return;
     }
@@ -419,8 +415,8 @@ class HtmlPageParser {
   #buildBlock(block: SourceBlock, ids: readonly string[], linked: string, unlinked: string): PageBlock {
     return {
       block,
-      isInMain: this.#open.main.length > 0,
-      isInArticle: this.#open.article.length > 0,
+      isInMain: this.#isIn("main"),
+      isInArticle: this.#isIn("article"),
       ids,
       firstTag: this.#firstTag ?? this.#tagCount,
       lastTag: this.#tagCount,

@@ -11,7 +11,7 @@ import { type HtmlPage, parseHtmlPage } from "./html-page-parser.ts";
 import { findNotes } from "./note-links.ts";
 import type { PageBlock } from "./page-block.ts";
 import { MATTER_TYPES } from "./page-elements.ts";
-import { withoutBoilerplate } from "./parse-html.ts";
+import { countUnits, withoutBoilerplate } from "./parse-html.ts";
 
 /** A page counts as a table of contents if at least this share of its text is inside links of the book. */
 const CONTENTS_LINK_SHARE = 0.8;
@@ -19,10 +19,8 @@ const MIN_CONTENTS_BLOCKS = 5;
 const MAX_LEVEL = 6;
 
 function isContents({ blocks }: HtmlPage): boolean {
-  const countUnits = (texts: readonly string[]): number =>
-    texts.reduce((sum, text) => sum + text.trim().length, 0);
-  const linked = countUnits(blocks.map((block) => block.linked));
-  const unlinked = countUnits(blocks.map((block) => block.unlinked));
+  const linked = countUnits(blocks.map((block) => block.linked.trim()));
+  const unlinked = countUnits(blocks.map((block) => block.unlinked.trim()));
   return blocks.length >= MIN_CONTENTS_BLOCKS && linked >= CONTENTS_LINK_SHARE * (linked + unlinked);
 }
 
@@ -77,10 +75,8 @@ const MIN_PROSE_CODE_UNITS = 1000;
 const SENTENCE_CODE_UNITS = 60;
 
 function hasProse({ blocks }: HtmlPage): boolean {
-  const prose = blocks.flatMap(({ block }) =>
-    block.kind === "paragraph" && block.text.length >= SENTENCE_CODE_UNITS ? [block.text.length] : [],
-  );
-  return prose.reduce((sum, units) => sum + units, 0) >= MIN_PROSE_CODE_UNITS;
+  const paragraphs = blocks.flatMap(({ block }) => (block.kind === "paragraph" ? [block.text] : []));
+  return countUnits(paragraphs.filter(({ length }) => length >= SENTENCE_CODE_UNITS)) >= MIN_PROSE_CODE_UNITS;
 }
 
 /** Titles of pages that are cover, imprint and the like, also if no type says so. Some programs only give them an `id`. */

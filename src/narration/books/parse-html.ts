@@ -101,7 +101,9 @@ const MIN_TEXT_SHARE = 0.5;
 /** A page with fewer paragraphs may be a poem, whose lines are kept. */
 const MIN_PARAGRAPHS = 4;
 
-const countUnits = (texts: readonly string[]): number => texts.reduce((sum, text) => sum + text.length, 0);
+/** Counts the code units of texts. */
+export const countUnits = (texts: readonly string[]): number =>
+  texts.reduce((sum, text) => sum + text.length, 0);
 
 /** Returns the text of a page that is a text file, saved by a browser or shown as an RFC; `null` for any other page. */
 function findPreformattedText(lines: string): string | null {

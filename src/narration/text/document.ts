@@ -29,10 +29,6 @@ export interface NarrationDocument {
   readonly runs: readonly ParagraphRun[];
 }
 
-interface OpenParagraphRun extends ParagraphRun {
-  readonly paragraphs: string[];
-}
-
 /**
  * Joins the lines of a heading to one title, such as `CHAPTER I.` and `Down the Rabbit-Hole`. Adds a colon after a line
  * that ends without a mark.
@@ -51,7 +47,7 @@ const joinTitles = (above: string, below: string): string =>
 
 class DocumentBuilder {
   readonly chapters: PlannedChapter[] = [];
-  readonly runs: OpenParagraphRun[] = [];
+  readonly runs: Array<ParagraphRun & { readonly paragraphs: string[] }> = [];
   /** The last heading if no paragraph has followed it; otherwise `null`. */
   #openHeading: { readonly level: number; readonly form: ChapterForm | null } | null = null;
   /** Whether a thematic break stands between the last paragraph and the next. */

@@ -19,17 +19,6 @@ interface NumberedParagraph extends ChapterForm {
   readonly blockIndex: number;
 }
 
-export interface Sequences {
-  /** The form of each numbered paragraph that does not list contents, by the index of its block. */
-  readonly forms: ReadonlyMap<number, ChapterForm>;
-  /** Headings by the index of their block. */
-  readonly headings: ReadonlyMap<number, ChapterForm>;
-  /** Blocks that are entries of a table of contents or a list, and therefore not headings. */
-  readonly contentsEntries: ReadonlySet<number>;
-  /** Paragraphs that contain several entries of a table of contents. */
-  readonly contents: ReadonlySet<number>;
-}
-
 /** Minimum median length of the text between the numbers of headings. With less text, the numbers belong to a list. */
 const MIN_MEDIAN_GAP_CODE_UNITS = 120;
 /**
@@ -84,24 +73,10 @@ function isContents(text: string): boolean {
   return entries.length >= Math.max(MIN_ENTRIES, lines.length / 3);
 }
 
-function findNumberedParagraphs(
-  blocks: readonly SourceBlock[],
-  contents: ReadonlySet<number>,
-): { members: NumberedParagraph[]; longCounts: ReadonlyMap<string, number> } {
-  const members: NumberedParagraph[] = [];
-  const longCounts = new Map<string, number>();
-  for (const [blockIndex, block] of blocks.entries()) {
-    if (block.kind !== "paragraph" || contents.has(blockIndex)) continue;
-    const form = parseChapterForm(block.text);
-    if (form !== null) members.push({ ...form, blockIndex });
-    else {
-      const [, number = "", mark = ""] = LONG_NUMBERED_PARAGRAPH.exec(block.text.slice(0, 20)) ?? [];
-      if (number === "") continue;
-      const key = buildBareKey(/\d/.test(number) ? "digits" : "roman", mark, true);
-      longCounts.set(key, (longCounts.get(key) ?? 0) + 1);
-    }
-  }
-  return { members, longCounts };
+/** Returns the form of a paragraph that begins with a number and is too long for a heading; `null` for any other. */
+function findFormOfLong(text: string): string | null {
+  const [, number = "", mark = ""] = LONG_NUMBERED_PARAGRAPH.exec(text.slice(0, 20)) ?? [];
+  return number === "" ? null : buildBareKey(/\d/.test(number) ? "digits" : "roman", mark, true);
 }
 
 /**
@@ -153,142 +128,129 @@ function findLowerMedian(values: readonly number[]): number {
   return sorted[Math.floor((sorted.length - 1) / 2)] ?? 0;
 }
 
-interface SequenceJudgement {
-  /** Sequences whose members are headings. */
-  readonly accepted: NumberedParagraph[][];
-  /**
-   * Number of numbered paragraphs that are not in a table of contents or a list. The only paragraph of a sequence
-   * always counts.
-   */
-  readonly countedMemberCount: number;
-}
-
-/**
- * Decides which of the given sequences are headings. All given sequences have the same form. Adds the entries of a
- * table of contents or a list to `contentsEntries`.
- *
- * @param proseBetween length of the prose from one block to another
- * @param isBelowChapters whether the numbers count something smaller than chapters. True if the numbers are bare, and
- *   the chapters of the text have a word such as "Chapter"
- */
-function judgeSequences(
-  sequences: ReadonlyArray<NumberedParagraph[]>,
-  proseBetween: (from: number, to: number) => number,
-  {
-    contents,
-    contentsEntries,
-    endOfText,
-    isBelowChapters,
-  }: {
-    readonly contents: ReadonlySet<number>;
-    readonly contentsEntries: Set<number>;
-    readonly endOfText: number;
-    readonly isBelowChapters: boolean;
-  },
-): SequenceJudgement {
-  const lastSequenceByFirstNumber = new Map(
-    sequences.map((sequence, index) => [sequence[0]?.sortNumber ?? 0, index]),
-  );
-  const accepted: NumberedParagraph[][] = [];
-  let countedMemberCount = 0;
-  for (const [index, sequence] of sequences.entries()) {
-    const isRepeatedLater = (lastSequenceByFirstNumber.get(sequence[0]?.sortNumber ?? 0) ?? 0) > index;
-    if (sequence.length === 1) {
-      countedMemberCount += 1;
-      const [only] = sequence;
-      // The only number of a sequence is an entry of a table of contents if two conditions hold. First, a later
-      // sequence begins with the same number. Second, the number is a decimal, which is rare in prose, or the next
-      // paragraph lists several entries.
-      const isEntry = only?.level === LEVEL.decimal || contents.has((only?.blockIndex ?? -2) + 1);
-      if (isRepeatedLater && only !== undefined && isEntry) contentsEntries.add(only.blockIndex);
-      continue;
-    }
-    const end = sequences[index + 1]?.[0]?.blockIndex ?? endOfText;
-    const gaps = sequence.map(({ blockIndex }, member) =>
-      proseBetween(blockIndex, sequence[member + 1]?.blockIndex ?? end),
-    );
-    const medianGap = findLowerMedian(gaps.slice(0, -1));
-    // Headings with a word such as "Chapter" need only a little prose between them. However, if a later sequence begins
-    // with the same number, this sequence may be a table of contents. Its headings then need as much prose between them
-    // as headings without such a word.
-    const isKnown = sequence[0]?.kind === "known" && !isRepeatedLater;
-    if (medianGap < (isKnown ? 1 : MIN_MEDIAN_GAP_CODE_UNITS)) {
-      for (const { blockIndex } of sequence) contentsEntries.add(blockIndex);
-      continue;
-    }
-    countedMemberCount += sequence.length;
-    const isStanzas = isBelowChapters && medianGap < MIN_STANZA_GAP_CODE_UNITS;
-    if (areHeadings(sequence, gaps) && !isStanzas) accepted.push(sequence);
-  }
-  return { accepted, countedMemberCount };
-}
-
 /**
  * Finds the numbered paragraphs that are headings, and the paragraphs that belong to a table of contents or a list.
  * Groups numbered paragraphs by their form, such as "Chapter 1" or "I.", and divides each group into sequences of
  * rising numbers. A sequence consists of headings if it has enough members with enough prose between them. Both
  * minimums depend on the form.
  *
- * All indexes in the result are indexes of `blocks`.
+ * All indexes are indexes of `blocks`.
  */
-export function findSequences(blocks: readonly SourceBlock[]): Sequences {
-  const contents = new Set<number>();
-  for (const [blockIndex, block] of blocks.entries()) {
-    if (block.kind === "paragraph" && isContents(block.text)) contents.add(blockIndex);
-  }
-  const { members, longCounts } = findNumberedParagraphs(blocks, contents);
-  const prose = measureProseBefore(
-    blocks,
-    new Set([...contents, ...members.map(({ blockIndex }) => blockIndex)]),
-  );
-  const proseBetween = (from: number, to: number): number => (prose[to] ?? 0) - (prose[from] ?? 0);
-  const hasChapters = members.some(({ kind }) => kind === "known");
-  const headings = new Map<number, ChapterForm>();
-  const contentsEntries = new Set<number>();
+export class ChapterSequences {
+  /** The form of each numbered paragraph that does not list contents, by the index of its block. */
+  readonly forms = new Map<number, NumberedParagraph>();
+  /** Headings by the index of their block. */
+  readonly headings = new Map<number, ChapterForm>();
+  /** Blocks that are entries of a table of contents or a list, and therefore not headings. */
+  readonly contentsEntries = new Set<number>();
+  /** Paragraphs that contain several entries of a table of contents. */
+  readonly contents: ReadonlySet<number>;
+  /** How many paragraphs of each form are too long for a heading. */
+  readonly #longCounts = new Map<string, number>();
+  readonly #prose: Float64Array;
+  readonly #endOfText: number;
+  readonly #hasChapters: boolean;
 
-  for (const [key, all] of Map.groupBy(members, (member) => member.key)) {
-    const [first] = all;
-    if (first === undefined) continue;
-    const sequences = splitIntoSequences(all);
-    const { accepted, countedMemberCount } = judgeSequences(sequences, proseBetween, {
-      contents,
-      contentsEntries,
-      endOfText: blocks.length,
-      isBelowChapters: hasChapters && first.level === LEVEL.bare,
-    });
-    const count = accepted.reduce((sum, sequence) => sum + sequence.length, 0);
-    if (count === 0) continue;
-    const isDecimal = first.level === LEVEL.decimal;
-    if (first.kind !== "known" && count < MIN_MEMBER_SHARE * countedMemberCount) continue;
-    const tooLong = longCounts.get(key) ?? 0;
-    if (first.kind === "bare" && first.hasTitle && tooLong > MAX_LONG_SHARE * (count + tooLong)) continue;
+  constructor(blocks: readonly SourceBlock[]) {
+    this.#endOfText = blocks.length;
+    this.contents = new Set(
+      blocks.flatMap((block, index) => (block.kind === "paragraph" && isContents(block.text) ? [index] : [])),
+    );
+    for (const [blockIndex, block] of blocks.entries()) {
+      if (block.kind !== "paragraph" || this.contents.has(blockIndex)) continue;
+      const form = parseChapterForm(block.text);
+      const longForm = form === null ? findFormOfLong(block.text) : null;
+      if (form !== null) this.forms.set(blockIndex, { ...form, blockIndex });
+      if (longForm !== null) this.#longCounts.set(longForm, (this.#longCounts.get(longForm) ?? 0) + 1);
+    }
+    this.#prose = measureProseBefore(blocks, new Set([...this.contents, ...this.forms.keys()]));
+    const members = [...this.forms.values()];
+    this.#hasChapters = members.some(({ kind }) => kind === "known");
+    for (const ofForm of Map.groupBy(members, ({ key }) => key).values()) this.#addHeadings(ofForm);
+    for (const member of members) {
+      const below = this.headings.get(member.blockIndex + 1);
+      const isOpened =
+        below?.level === LEVEL.decimal && findOpenedChapter(below.sortNumber) === member.sortNumber;
+      if (member.kind === "bare" && isOpened) this.headings.set(member.blockIndex, member);
+    }
+  }
+
+  /** Adds the headings among the paragraphs of one form. */
+  #addHeadings(members: readonly NumberedParagraph[]): void {
+    const [first] = members;
+    if (first === undefined) return;
+    const { key, kind, level, hasTitle } = first;
+    const sequences = splitIntoSequences(members);
+    const accepted = this.#acceptSequences(sequences, this.#hasChapters && level === LEVEL.bare);
+    const count = accepted.flat().length;
+    if (count === 0) return;
+    const others = sequences.filter((sequence) => sequence.length === 1 || !this.#isContents(sequence));
+    if (kind !== "known" && count < MIN_MEMBER_SHARE * others.flat().length) return;
+    const tooLong = this.#longCounts.get(key) ?? 0;
+    if (kind === "bare" && hasTitle && tooLong > MAX_LONG_SHARE * (count + tooLong)) return;
     // If the form has a known word or a decimal number, one accepted sequence shows that the text uses this form for
     // headings. Accept its other sequences, too, except tables of contents and lists. A sequence may have only one
     // number, because the last act of a play may have only one scene.
-    const headingSequences =
-      first.kind === "known" || isDecimal
-        ? sequences.filter((sequence) => !contentsEntries.has(sequence[0]?.blockIndex ?? -1))
-        : accepted;
-    if (isDecimal && headingSequences.flat().length < MIN_NUMBERED_HEADINGS) continue;
-    for (const member of headingSequences.flat()) headings.set(member.blockIndex, member);
+    const isDecimal = level === LEVEL.decimal;
+    const headings = (
+      kind === "known" || isDecimal ? sequences.filter((sequence) => !this.#isContents(sequence)) : accepted
+    ).flat();
+    if (isDecimal && headings.length < MIN_NUMBERED_HEADINGS) return;
+    for (const member of headings) this.headings.set(member.blockIndex, member);
   }
-  for (const member of members) {
-    const below = headings.get(member.blockIndex + 1);
-    const isOpened =
-      below?.level === LEVEL.decimal && findOpenedChapter(below.sortNumber) === member.sortNumber;
-    if (member.kind === "bare" && isOpened) headings.set(member.blockIndex, member);
+
+  #isContents([first]: readonly NumberedParagraph[]): boolean {
+    return first !== undefined && this.contentsEntries.has(first.blockIndex);
   }
-  const forms = new Map(members.map((member) => [member.blockIndex, member]));
-  return { forms, headings, contentsEntries, contents };
+
+  /**
+   * Returns the sequences that are headings, of all sequences of one form. Adds the entries of a table of contents or a
+   * list to `contentsEntries`.
+   *
+   * @param isBelowChapters whether the numbers count something smaller than chapters. True if the numbers are bare, and
+   *   the chapters of the text have a word such as "Chapter"
+   */
+  #acceptSequences(
+    sequences: readonly NumberedParagraph[][],
+    isBelowChapters: boolean,
+  ): NumberedParagraph[][] {
+    const lastByFirstNumber = new Map(sequences.map((sequence, index) => [sequence[0]?.sortNumber, index]));
+    return sequences.filter((sequence, index) => {
+      const [first] = sequence;
+      if (first === undefined) return false;
+      const isRepeatedLater = (lastByFirstNumber.get(first.sortNumber) ?? 0) > index;
+      if (sequence.length === 1) {
+        // The only number of a sequence is an entry of a table of contents if two conditions hold. First, a later
+        // sequence begins with the same number. Second, the number is a decimal, which is rare in prose, or the next
+        // paragraph lists several entries.
+        const isEntry = first.level === LEVEL.decimal || this.contents.has(first.blockIndex + 1);
+        if (isRepeatedLater && isEntry) this.contentsEntries.add(first.blockIndex);
+        return false;
+      }
+      const end = sequences[index + 1]?.[0]?.blockIndex ?? this.#endOfText;
+      const gaps = sequence.map(({ blockIndex }, member) => {
+        const next = sequence[member + 1]?.blockIndex ?? end;
+        return (this.#prose[next] ?? 0) - (this.#prose[blockIndex] ?? 0);
+      });
+      const medianGap = findLowerMedian(gaps.slice(0, -1));
+      // Headings with a word such as "Chapter" need only a little prose between them. However, if a later sequence
+      // begins with the same number, this sequence may be a table of contents. Its headings then need as much prose
+      // between them as headings without such a word.
+      const isKnown = first.kind === "known" && !isRepeatedLater;
+      const isListing = medianGap < (isKnown ? 1 : MIN_MEDIAN_GAP_CODE_UNITS);
+      if (isListing) for (const { blockIndex } of sequence) this.contentsEntries.add(blockIndex);
+      const isStanzas = isBelowChapters && medianGap < MIN_STANZA_GAP_CODE_UNITS;
+      return !isListing && !isStanzas && areHeadings(first, gaps);
+    });
+  }
 }
 
-function areHeadings(sequence: readonly NumberedParagraph[], gaps: readonly number[]): boolean {
-  const [first] = sequence;
-  if (first === undefined) return false;
+/** @param gaps length of the text below each number of a sequence */
+function areHeadings(first: NumberedParagraph, gaps: readonly number[]): boolean {
   const mean = gaps.reduce((sum, gap) => sum + gap, 0) / gaps.length;
   if (first.kind === "known") return true;
   if (first.kind === "other")
-    return sequence.length >= MIN_HEADINGS_BESIDE_UNKNOWN_WORD && mean >= MIN_UNKNOWN_WORD_GAP_CODE_UNITS;
+    return gaps.length >= MIN_HEADINGS_BESIDE_UNKNOWN_WORD && mean >= MIN_UNKNOWN_WORD_GAP_CODE_UNITS;
   if (first.level === LEVEL.decimal)
     return isFirstOfSequence(first.sortNumber) && mean >= MIN_UNKNOWN_WORD_GAP_CODE_UNITS;
   const min = !isFirstOfSequence(first.sortNumber)
@@ -296,5 +258,5 @@ function areHeadings(sequence: readonly NumberedParagraph[], gaps: readonly numb
     : first.style === "digits" || first.hasTitle
       ? MIN_NUMBERED_HEADINGS
       : MIN_ROMAN_OR_WORD_HEADINGS;
-  return sequence.length >= min && mean >= MIN_BARE_GAP_CODE_UNITS;
+  return gaps.length >= min && mean >= MIN_BARE_GAP_CODE_UNITS;
 }

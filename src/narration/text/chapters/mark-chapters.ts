@@ -2,7 +2,7 @@
 import type { SourceBlock } from "../blocks.ts";
 import { collapseSpaces, HARD_BREAK } from "../normalize.ts";
 import { type ChapterForm, LEVEL, parseChapterForm } from "./chapter-forms.ts";
-import { findSequences } from "./chapter-sequences.ts";
+import { ChapterSequences } from "./chapter-sequences.ts";
 import { ACT_WORDS, UNNUMBERED_HEADINGS } from "./chapter-words.ts";
 import { joinTitlesBelow } from "./titles-below.ts";
 import { deriveTitleKey, NO_TITLES, type UnnumberedTitles } from "./unnumbered-titles.ts";
@@ -94,7 +94,7 @@ export function markChapters(
   blocks: readonly SourceBlock[],
   titles: UnnumberedTitles = NO_TITLES,
 ): SourceBlock[] {
-  const { forms: formsByIndex, headings: sequence, contentsEntries, contents } = findSequences(blocks);
+  const { forms: formsByIndex, headings: sequence, contentsEntries, contents } = new ChapterSequences(blocks);
   const forms = [...sequence.values()];
   const hasWord = forms.some(({ kind }) => kind !== "bare");
   const hasChapters = forms.some(({ level, key }) => level > 1 || ENDS_WITH_ACT.test(key));

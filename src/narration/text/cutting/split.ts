@@ -3,8 +3,9 @@
  * parts around the edit (docs/reference-narrations.md, Plan of a narration).
  */
 import { MINIMUM_CHARGE_SECONDS } from "../../../contract/billing.ts";
+import type { SpokenSize } from "../../../contract/estimate.ts";
 import { MAX_PROMPT_CODE_POINTS } from "../../../contract/service-limits.ts";
-import { UnitHashes } from "./unit-hashes.ts";
+import { createHashOrder } from "./unit-hashes.ts";
 import { CUT_COST, measureSpoken, PARAGRAPH_JOINT, splitUnits, type Unit } from "./units.ts";
 
 /**
@@ -14,8 +15,11 @@ import { CUT_COST, measureSpoken, PARAGRAPH_JOINT, splitUnits, type Unit } from 
 export const MAX_PART_SECONDS = 90;
 /** Maximum length of a unit. A unit as long as a part would leave no room for the heading above it. */
 const MAX_UNIT_SECONDS = 70;
-/** Minimum length on each side of a cut, if possible. Shorter parts would sound fragmented. */
-const PREFERRED_MIN_PART_SECONDS = 20;
+/**
+ * Minimum lengths on each side of a cut, the preferred one first, because shorter parts would sound fragmented. Without a
+ * cut that keeps one of them, any length is accepted.
+ */
+const MIN_PART_SECONDS = [20, MINIMUM_CHARGE_SECONDS, 0];
 
 /**
  * Number of characters at the beginning of a unit from which its hash is computed. An edit in the rest of the unit does
@@ -31,50 +35,44 @@ export interface PartText {
 }
 
 const JOINT_SIZE = measureSpoken(PARAGRAPH_JOINT);
+const SIZES = ["speechMs", "codePoints"] as const satisfies ReadonlyArray<keyof SpokenSize>;
 
-/** The units of a text, in order. Measures the part that a range of units would make. */
+/** The units of a text, in order. */
 class UnitSequence {
   readonly units: readonly Unit[];
   /** The cost of a cut before each unit, copied from the units because an array of numbers is faster to search. */
   readonly cutCosts: Uint8Array;
-  /** Speaking time of all text before each unit, in milliseconds. */
-  readonly #msBefore: Float64Array;
-  readonly #codePointsBefore: Float64Array;
+  readonly compareHashes: (one: number, other: number) => number;
+  /** Sizes of all text before each unit. */
+  readonly #before: Readonly<Record<keyof SpokenSize, Float64Array>>;
 
   constructor(units: readonly Unit[], paragraphs: readonly string[]) {
     this.units = units;
     this.cutCosts = Uint8Array.from(units, ({ cutCost }) => cutCost);
-    this.#msBefore = new Float64Array(units.length);
-    this.#codePointsBefore = new Float64Array(units.length);
-    let milliseconds = 0;
-    let codePoints = 0;
-    let previous: Unit | undefined;
+    this.compareHashes = createHashOrder(units.length, (index) => {
+      const { paragraph, start, end } = units[index] ?? { paragraph: 0, start: 0, end: 0 };
+      return (paragraphs[paragraph] ?? "").slice(start, Math.min(end, start + HASHED_CHARACTERS));
+    });
+    this.#before = {
+      speechMs: new Float64Array(units.length),
+      codePoints: new Float64Array(units.length),
+    };
     for (const [index, unit] of units.entries()) {
-      if (previous !== undefined) {
-        const isInside = previous.paragraph === unit.paragraph;
-        const joint = isInside
-          ? measureSpoken(paragraphs[unit.paragraph] ?? "", previous.end, unit.start)
-          : JOINT_SIZE;
-        milliseconds += joint.speechMs;
-        codePoints += joint.codePoints;
-      }
-      this.#msBefore[index] = milliseconds;
-      this.#codePointsBefore[index] = codePoints;
-      milliseconds += unit.speechMs;
-      codePoints += unit.codePoints;
-      previous = unit;
+      const previous = units[index - 1];
+      if (previous === undefined) continue;
+      const isInside = previous.paragraph === unit.paragraph;
+      const joint = isInside
+        ? measureSpoken(paragraphs[unit.paragraph] ?? "", previous.end, unit.start)
+        : JOINT_SIZE;
+      for (const size of SIZES) this.#before[size][index] = this.measure(size, 0, index) + joint[size];
     }
   }
 
-  measureSpeechMs(from: number, to: number): number {
+  /** Measures the part that the units from one index up to another would make. */
+  measure(size: keyof SpokenSize, from: number, to: number): number {
     const last = to - 1;
-    return (this.#msBefore[last] ?? 0) + (this.units[last]?.speechMs ?? 0) - (this.#msBefore[from] ?? 0);
-  }
-
-  measureCodePoints(from: number, to: number): number {
-    const last = to - 1;
-    const end = (this.#codePointsBefore[last] ?? 0) + (this.units[last]?.codePoints ?? 0);
-    return end - (this.#codePointsBefore[from] ?? 0);
+    const before = this.#before[size];
+    return (before[last] ?? 0) + (this.units[last]?.[size] ?? 0) - (before[from] ?? 0);
   }
 }
 
@@ -94,50 +92,26 @@ function findFirst(from: number, to: number, holds: (index: number) => boolean):
  * Chooses a cut with at least `minMs` of speech on both sides: the one of lowest cost, then of lowest hash, then the most
  * central one.
  */
-function chooseCut(
-  sequence: UnitSequence,
-  unitHashes: UnitHashes,
-  from: number,
-  to: number,
-  minMs: number,
-): number | null {
-  const first = findFirst(from + 1, to, (cut) => sequence.measureSpeechMs(from, cut) >= minMs);
-  const end = findFirst(first, to, (cut) => sequence.measureSpeechMs(cut, to) < minMs);
+function chooseCut(sequence: UnitSequence, from: number, to: number, minMs: number): number | null {
+  const first = findFirst(from + 1, to, (cut) => sequence.measure("speechMs", from, cut) >= minMs);
+  const end = findFirst(first, to, (cut) => sequence.measure("speechMs", cut, to) < minMs);
   let lowestCost = Number.POSITIVE_INFINITY;
   for (let cut = first; cut < end && lowestCost > CUT_COST.paragraph; cut += 1) {
     lowestCost = Math.min(lowestCost, sequence.cutCosts[cut] ?? Number.POSITIVE_INFINITY);
   }
   const imbalance = (cut: number): number =>
-    Math.abs(sequence.measureSpeechMs(from, cut) - sequence.measureSpeechMs(cut, to));
+    Math.abs(sequence.measure("speechMs", from, cut) - sequence.measure("speechMs", cut, to));
   let best: number | null = null;
   for (let cut = first; cut < end; cut += 1) {
     if (sequence.cutCosts[cut] !== lowestCost) continue;
-    const order = best === null ? -1 : unitHashes.compare(cut, best);
+    const order = best === null ? -1 : sequence.compareHashes(cut, best);
     if (best === null || order < 0 || (order === 0 && imbalance(cut) < imbalance(best))) best = cut;
   }
   return best;
 }
 
-/**
- * Chooses a cut with at least {@link PREFERRED_MIN_PART_SECONDS} of speech on both sides. If there is no such cut,
- * requires only {@link MINIMUM_CHARGE_SECONDS} on both sides. If there is still no cut, accepts any length.
- */
-function chooseCutRelaxingMinimum(
-  sequence: UnitSequence,
-  unitHashes: UnitHashes,
-  from: number,
-  to: number,
-  speed: number,
-): number | null {
-  for (const seconds of [PREFERRED_MIN_PART_SECONDS, MINIMUM_CHARGE_SECONDS, 0]) {
-    const cut = chooseCut(sequence, unitHashes, from, to, seconds * 1000 * speed);
-    if (cut !== null) return cut;
-  }
-  return null;
-}
-
 /** Returns the index of the first unit of each part, in order. */
-function chooseCuts(sequence: UnitSequence, unitHashes: UnitHashes, speed: number): number[] {
+function chooseCuts(sequence: UnitSequence, speed: number): number[] {
   const maxMs = MAX_PART_SECONDS * 1000 * speed;
   const starts: number[] = [];
   // A stack of ranges to divide, leftmost on top. It replaces recursion, which a hostile text could make too deep.
@@ -145,9 +119,11 @@ function chooseCuts(sequence: UnitSequence, unitHashes: UnitHashes, speed: numbe
   for (let range = openRanges.pop(); range !== undefined; range = openRanges.pop()) {
     const [from, to] = range;
     const fits =
-      sequence.measureSpeechMs(from, to) <= maxMs &&
-      sequence.measureCodePoints(from, to) <= MAX_PROMPT_CODE_POINTS;
-    const cut = fits ? null : chooseCutRelaxingMinimum(sequence, unitHashes, from, to, speed);
+      sequence.measure("speechMs", from, to) <= maxMs &&
+      sequence.measure("codePoints", from, to) <= MAX_PROMPT_CODE_POINTS;
+    let cut: number | null = null;
+    for (const seconds of fits ? [] : MIN_PART_SECONDS)
+      cut ??= chooseCut(sequence, from, to, seconds * 1000 * speed);
     if (cut === null) starts.push(from);
     else openRanges.push([cut, to], [from, cut]);
   }
@@ -167,17 +143,12 @@ export function splitIntoParts(paragraphs: readonly string[], speed: number): Pa
   };
   const units = splitUnits(paragraphs, max);
   const sequence = new UnitSequence(units, paragraphs);
-  const textOf = (unit: Unit | undefined): string =>
-    unit === undefined ? "" : (paragraphs[unit.paragraph] ?? "").slice(unit.start, unit.end);
-  const unitHashes = new UnitHashes(units.length, (index) =>
-    textOf(units[index]).slice(0, HASHED_CHARACTERS),
-  );
-  const starts = chooseCuts(sequence, unitHashes, speed);
+  const starts = chooseCuts(sequence, speed);
   return starts.map((from, index) => {
     const to = starts[index + 1] ?? units.length;
     return {
       text: joinRange(paragraphs, units.slice(from, to)),
-      speechMs: sequence.measureSpeechMs(from, to),
+      speechMs: sequence.measure("speechMs", from, to),
       endsParagraph: units[to]?.paragraph !== units[to - 1]?.paragraph,
     };
   });

@@ -16,39 +16,28 @@ const COMPARED_UNITS = 4;
  */
 const HASH_BYTES = 6;
 
-/** The hashes of the units' texts. A hash is computed on first use, and only once for equal texts. */
-export class UnitHashes {
-  readonly #texts: (index: number) => string;
-  readonly #count: number;
-  readonly #hashes: Float64Array;
-  readonly #known = new Map<string, number>();
-
-  constructor(count: number, texts: (index: number) => string) {
-    this.#count = count;
-    this.#texts = texts;
-    this.#hashes = new Float64Array(count).fill(-1);
-  }
-
-  /** Compares two units by their hashes. If the hashes are equal, compares the next units, up to three. */
-  compare(a: number, b: number): number {
+/**
+ * Returns a comparison of two units by their hashes. If the hashes are equal, it compares the next units, up to three.
+ *
+ * @param textOf the text of a unit from which its hash is computed
+ */
+export function createHashOrder(
+  unitCount: number,
+  textOf: (index: number) => string,
+): (one: number, other: number) => number {
+  const hashesByText = new Map<string, number>();
+  const hashOf = (index: number): number => {
+    if (index >= unitCount) return -1;
+    const text = textOf(index);
+    const known = hashesByText.get(text) ?? hash("sha256", text, "buffer").readUIntBE(0, HASH_BYTES);
+    hashesByText.set(text, known);
+    return known;
+  };
+  return (one, other) => {
     for (let ahead = 0; ahead < COMPARED_UNITS; ahead += 1) {
-      const difference = this.#hashOf(a + ahead) - this.#hashOf(b + ahead);
+      const difference = hashOf(one + ahead) - hashOf(other + ahead);
       if (difference !== 0) return difference;
     }
     return 0;
-  }
-
-  #hashOf(index: number): number {
-    if (index >= this.#count) return -1;
-    const cachedHash = this.#hashes[index] ?? -1;
-    if (cachedHash >= 0) return cachedHash;
-    const text = this.#texts(index);
-    let unitHash = this.#known.get(text);
-    if (unitHash === undefined) {
-      unitHash = hash("sha256", text, "buffer").readUIntBE(0, HASH_BYTES);
-      this.#known.set(text, unitHash);
-    }
-    this.#hashes[index] = unitHash;
-    return unitHash;
-  }
+  };
 }

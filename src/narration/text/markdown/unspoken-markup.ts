@@ -6,7 +6,7 @@
  */
 import type { UnspokenList } from "../blocks.ts";
 import { HARD_BREAK } from "../normalize.ts";
-import { withoutFrames } from "../plain/page-marks.ts";
+import { withoutFrames } from "../plain/tables.ts";
 import type { UnspokenKind } from "../plan-types.ts";
 import { spellOutSuperscripts } from "./superscripts.ts";
 

@@ -3,9 +3,8 @@
  * form and sequence. Numbers alone on a line are page numbers only if they rise and interrupt sentences.
  */
 import type { UnspokenList } from "../blocks.ts";
-import { flowParagraph, HARD_BREAK } from "../normalize.ts";
-import { wordRow } from "../table-row.ts";
-import { parseColumns } from "./columns.ts";
+import { HARD_BREAK } from "../normalize.ts";
+import { parseColumns, withoutFrames } from "./tables.ts";
 
 /** `[Page 12]` at the end of a line, as in RFCs. */
 const PAGE_FOOTER = /\[(?:Page|Seite|Página|Halaman) \d{1,5}\]\s*$/i;
@@ -21,7 +20,8 @@ const MIN_INTERRUPTED_SHARE = 0.3;
 const MAX_HEAD_CODE_UNITS = 80;
 /** Maximum length of a line with a running head and a page number. */
 const MAX_MARK_CODE_UNITS = MAX_HEAD_CODE_UNITS + 20;
-const MAX_HEAD_DISTANCE_LINES = 4;
+/** Distances between a page number and its running head, in lines. */
+const HEAD_DISTANCES = [1, 2, 3, 4];
 /** A running head with its page number: `12 THE WHITE WHALE`, `THE WHITE WHALE 12`. */
 const TITLED_PAGE = /^\s*(?:\d{1,4}\s+(\p{Lu}[^\p{Ll}\n]{3,60})|(\p{Lu}[^\p{Ll}\n]{3,60}?)\s+\d{1,4})\s*$/u;
 
@@ -30,10 +30,6 @@ const MANUAL_HEAD = /^(\S{1,40}\(\d\w{0,5}\))\s{2,}\S.{0,100}?\s{2,}\1\s*$/;
 /** The end of the last line of a manual page: `  LS(1)`. */
 const MANUAL_FOOT = /\s{2,}(\S{1,40}\(\d\w{0,5}\))\s*$/;
 
-/** A line of a table's frame: `+----+----+`, `|---|:--|`, `├───┼───┤`. */
-const TABLE_FRAME = /^[\s|+]*[-=+|_\u2500-\u257f](?=.*[+|\u2500-\u257f])[-=+|_:\s\u2500-\u257f]{2,}$/;
-/** A row between the sides of a frame: `| cod | 12 |`. */
-const TABLE_ROW = /^\s*[|\u2502\u2551](.*\S.*)[|\u2502\u2551]\s*$/;
 /**
  * Matches dot leaders. An ellipsis is a leader only before a number, because Chinese and Japanese texts also have
  * ellipses between words.
@@ -45,6 +41,8 @@ const MIN_LEADERS = 2;
 const MAX_LINE_CODE_UNITS = 400;
 
 const ENDS_CLAUSE = /[.!?…:;。！？”’"'»」』)）\]]\s*$/;
+
+const BEGINS_IN_SMALL = /^\s*\p{Ll}/u;
 
 const isBlank = (line: string | undefined): boolean => line === undefined || !/\S/.test(line);
 
@@ -76,16 +74,11 @@ class PrintedText {
     this.#dropped.add(lineIndex);
   }
 
-  /** Finds the nearest line above or below that is not blank, at most `MAX_HEAD_DISTANCE_LINES` lines away. */
-  #neighbour(lineIndex: number, step: 1 | -1): number | null {
-    for (
-      let index = lineIndex + step;
-      Math.abs(index - lineIndex) <= MAX_HEAD_DISTANCE_LINES;
-      index += step
-    ) {
-      if (!isBlank(this.#lines[index])) return index;
-    }
-    return null;
+  /** Finds the nearest line above or below that is not blank. */
+  #neighbour(lineIndex: number, step: 1 | -1): number | undefined {
+    return HEAD_DISTANCES.map((lines) => lineIndex + lines * step).find(
+      (index) => !isBlank(this.#lines[index]),
+    );
   }
 
   #isAlone(lineIndex: number): boolean {
@@ -95,10 +88,10 @@ class PrintedText {
   }
 
   #interrupts(lineIndex: number): boolean {
-    const above = this.#neighbour(lineIndex, -1);
-    const below = this.#neighbour(lineIndex, 1);
-    if (above === null || below === null) return false;
-    return !ENDS_CLAUSE.test(this.#lines[above] ?? "") && /^\s*\p{Ll}/u.test(this.#lines[below] ?? "");
+    const [above = ".", below = ""] = ([-1, 1] as const).map(
+      (step) => this.#lines[this.#neighbour(lineIndex, step) ?? -1],
+    );
+    return !ENDS_CLAUSE.test(above) && BEGINS_IN_SMALL.test(below);
   }
 
   #readPageNumber(line: string, lineIndex: number): PageNumber | null {
@@ -106,8 +99,7 @@ class PrintedText {
     const page = Number(/\d+/.exec(line)?.[0]);
     if (PAGE_FOOTER.test(line)) return { form: "footer", lineIndex, page };
     if (NAMED_PAGE.test(line)) return { form: "named", lineIndex, page };
-    const isAlone = isBlank(this.#lines[lineIndex - 1]) && isBlank(this.#lines[lineIndex + 1]);
-    if (BARE_PAGE.test(line) && isAlone) return { form: "bare", lineIndex, page };
+    if (BARE_PAGE.test(line) && this.#isAlone(lineIndex)) return { form: "bare", lineIndex, page };
     const [, headAfterNumber, headBeforeNumber] = TITLED_PAGE.exec(line) ?? [];
     const head = (headAfterNumber ?? headBeforeNumber ?? "").trim();
     return /\p{Lu}{2}/u.test(head) ? { form: head, lineIndex, page } : null;
@@ -134,9 +126,7 @@ class PrintedText {
   /** Drops running heads: text that recurs beside page numbers. */
   dropHeads(): void {
     const heads = [...this.#dropped]
-      .flatMap((lineIndex) =>
-        [this.#neighbour(lineIndex, 1) ?? [], this.#neighbour(lineIndex, -1) ?? []].flat(),
-      )
+      .flatMap((lineIndex) => ([1, -1] as const).flatMap((step) => this.#neighbour(lineIndex, step) ?? []))
       .map((lineIndex) => ({ lineIndex, line: (this.#lines[lineIndex] ?? "").trim() }))
       .filter(
         ({ line, lineIndex }) =>
@@ -167,74 +157,25 @@ class PrintedText {
   text(): string {
     if (this.#dropped.size === 0) return this.#lines.join("\n");
     const keptLines: string[] = [];
+    // Nothing is joined to the first line.
+    let lastFilledLine = ".";
     let hasGap = false;
     for (const [lineIndex, line] of this.#lines.entries()) {
       if (this.#dropped.has(lineIndex)) {
         hasGap = true;
         continue;
       }
-      if (hasGap && !isBlank(line)) {
-        const isInside = !ENDS_CLAUSE.test(findLastFilledLine(keptLines)) && /^\s*\p{Ll}/u.test(line);
-        while (isInside && keptLines.length > 0 && isBlank(keptLines.at(-1))) keptLines.pop();
-        if (!isInside) keptLines.push("");
+      if (!isBlank(line)) {
+        const isInside = !ENDS_CLAUSE.test(lastFilledLine) && BEGINS_IN_SMALL.test(line);
+        while (hasGap && isInside && isBlank(keptLines.at(-1))) keptLines.pop();
+        if (hasGap && !isInside) keptLines.push("");
         hasGap = false;
+        lastFilledLine = line;
       }
       keptLines.push(line);
     }
     return keptLines.join("\n");
   }
-}
-
-function findLastFilledLine(lines: readonly string[]): string {
-  for (let index = lines.length - 1; index >= 0; index -= 1)
-    if (!isBlank(lines[index])) return lines[index] ?? "";
-  // There is no text above. Return the end of a sentence, so that nothing is joined.
-  return ".";
-}
-
-/**
- * If horizontal rules divide the lines of a table into at least this number of groups, each group is one row, whose
- * cells may have several lines. Otherwise, each line is a row.
- */
-const MIN_ROW_GROUPS = 3;
-
-const splitCells = (row: string): string[] => row.split(/[|\u2502\u2551]/).map((cell) => cell.trim());
-
-/** Merges the lines of one table row. The text of each cell becomes one line. */
-const mergeRow = (rows: readonly string[][]): string[] =>
-  (rows[0] ?? []).map((_, column) => flowParagraph(rows.map((cells) => cells[column] ?? "").join("\n")));
-
-/** Renders rows as lines, with commas between cells. */
-function renderTableLines(groups: ReadonlyArray<readonly string[][]>): string[] {
-  const filled = groups.filter((rows) => rows.length > 0);
-  const rows = filled.length < MIN_ROW_GROUPS ? filled.flat() : filled.map(mergeRow);
-  return rows.map((cells) => wordRow(cells) + HARD_BREAK);
-}
-
-/** Turns the rows between the frames of tables into lines, with commas between the cells. */
-export function withoutFrames(text: string, unspoken: UnspokenList): string {
-  if (!/[|+\u2500-\u257f]/.test(text)) return text;
-  const lines = text.split("\n");
-  const matches = (form: RegExp, line: string): boolean =>
-    line.length <= MAX_LINE_CODE_UNITS && form.test(line);
-  if (lines.filter((line) => matches(TABLE_ROW, line) || matches(TABLE_FRAME, line)).length < 2) return text;
-  const keptLines: string[] = [];
-  let groups: string[][][] = [];
-  for (const line of [...lines, ""]) {
-    const isFrame = matches(TABLE_FRAME, line);
-    const row = isFrame || !matches(TABLE_ROW, line) ? undefined : TABLE_ROW.exec(line)?.[1];
-    if (isFrame) {
-      unspoken.add("table_frame", line.trim());
-      groups.push([]);
-    } else if (row !== undefined) {
-      if (groups.length === 0) groups.push([]);
-      groups.at(-1)?.push(splitCells(row));
-    } else {
-      keptLines.push(...renderTableLines(groups), line);
-      groups = [];
-    }
-  }
-  return keptLines.slice(0, -1).join("\n");
 }
 
 function withoutLeaders(text: string, unspoken: UnspokenList): string {

@@ -32,10 +32,7 @@ const MAX_GAP_LINES = 4;
 const MIN_NAMES = 2;
 /** Minimum average number of lines that begin with the same name. Terms in a list recur less often. */
 const MIN_RECURRENCE = 1.5;
-/**
- * Minimum share of labels whose name differs from the name of the previous label, because the speakers of a dialogue
- * take turns.
- */
+/** Minimum share of labels whose name differs from the name of the previous label. */
 const MIN_CHANGES = 1 / 3;
 
 /** A line that is only a name above its words, as in scripts: `ANNA (O.S.)`, `Mr. Reed:`. */
@@ -53,6 +50,16 @@ export function parseNameAbove(line: string, isFirst: boolean): string | null {
   return isName && !NO_NAME_ABOVE.test(name) ? name : null;
 }
 
+/** Counts each name, and how often a name differs from the one before, because the speakers of a dialogue take turns. */
+function countNames(names: readonly string[]): {
+  readonly counts: Map<string, number>;
+  readonly changes: number;
+} {
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return { counts, changes: names.filter((name, index) => name !== names[index - 1]).length };
+}
+
 /** Counts the names that stand above words; empty unless at least two of them recur, and they take turns. */
 function countNamesAbove(paragraphs: readonly string[]): Map<string, number> {
   const withLines = paragraphs.filter((text) => text.includes("\n") || text.includes(HARD_BREAK));
@@ -63,10 +70,8 @@ function countNamesAbove(paragraphs: readonly string[]): Map<string, number> {
         index < lines.length - 1 ? (parseNameAbove(line, index === 0) ?? []) : [],
       ),
   );
-  const counts = new Map<string, number>();
-  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  const { counts, changes } = countNames(names);
   const recurring = [...counts.values()].filter((count) => count >= MIN_NAMES_ABOVE).length;
-  const changes = names.filter((name, index) => name !== names[index - 1]).length;
   return recurring >= MIN_NAMES && changes >= names.length / 2 ? counts : new Map();
 }
 
@@ -97,9 +102,7 @@ const listLines = (paragraphs: readonly string[]): Line[] =>
 /** Counts the names of a dialogue; empty if the lines are none. */
 function countDialogueNames(lines: readonly Line[], minLines: number): Map<string, number> {
   const names = lines.flatMap(({ name }) => (name === null ? [] : [name]));
-  const counts = new Map<string, number>();
-  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
-  const changes = names.filter((name, index) => name !== names[index - 1]).length;
+  const { counts, changes } = countNames(names);
   const isDialogue =
     names.length >= minLines &&
     names.length >= MIN_SHARE * lines.length &&

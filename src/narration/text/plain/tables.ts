@@ -1,10 +1,10 @@
 /**
- * Turns tables with aligned columns into one line for each row, with commas between cells. Evidence: form. A table has
- * a ruler of several strokes (`----  ----`, `+++-====-====`), or a gap that ends at the same column in each of at least
+ * Turns tables of plain text into one line for each row, with commas between cells. Evidence: form. A table has frames
+ * around its rows, a ruler of several strokes (`----  ----`, `+++-====-====`), or a gap that ends at the same column in each of at least
  * three lines. The gap must be wide in one of these lines, because justified text has narrow gaps.
  */
 import type { UnspokenList } from "../blocks.ts";
-import { HARD_BREAK } from "../normalize.ts";
+import { flowParagraph, HARD_BREAK } from "../normalize.ts";
 import { wordRow } from "../table-row.ts";
 
 const MIN_LINES = 3;
@@ -85,4 +85,52 @@ export function parseColumns(text: string, unspoken: UnspokenList): string {
         .join("\n");
     })
     .join("");
+}
+
+/** A line of a table's frame: `+----+----+`, `|---|:--|`, `├───┼───┤`. */
+const TABLE_FRAME = /^[\s|+]*[-=+|_\u2500-\u257f](?=.*[+|\u2500-\u257f])[-=+|_:\s\u2500-\u257f]{2,}$/;
+/** A row between the sides of a frame: `| cod | 12 |`. */
+const TABLE_ROW = /^\s*[|\u2502\u2551](.*\S.*)[|\u2502\u2551]\s*$/;
+
+/**
+ * If horizontal rules divide the lines of a table into at least this number of groups, each group is one row, whose
+ * cells may have several lines. Otherwise, each line is a row.
+ */
+const MIN_ROW_GROUPS = 3;
+
+const splitCells = (row: string): string[] => row.split(/[|\u2502\u2551]/).map((cell) => cell.trim());
+
+/** Merges the lines of one table row. The text of each cell becomes one line. */
+const mergeRow = (rows: readonly string[][]): string[] =>
+  (rows[0] ?? []).map((_, column) => flowParagraph(rows.map((cells) => cells[column] ?? "").join("\n")));
+
+/** Renders rows as lines, with commas between cells. */
+function renderTableLines(groups: ReadonlyArray<readonly string[][]>): string[] {
+  const filled = groups.filter((rows) => rows.length > 0);
+  const rows = filled.length < MIN_ROW_GROUPS ? filled.flat() : filled.map(mergeRow);
+  return rows.map((cells) => wordRow(cells) + HARD_BREAK);
+}
+
+/** Turns the rows between the frames of tables into lines, with commas between the cells. */
+export function withoutFrames(text: string, unspoken: UnspokenList): string {
+  if (!/[|+\u2500-\u257f]/.test(text)) return text;
+  const isFrame = (line: string): boolean => line.length <= MAX_LINE_CODE_UNITS && TABLE_FRAME.test(line);
+  const findRow = (line: string): string | undefined =>
+    line.length > MAX_LINE_CODE_UNITS ? undefined : TABLE_ROW.exec(line)?.[1];
+  const lines = text.split("\n");
+  if (lines.filter((line) => isFrame(line) || findRow(line) !== undefined).length < 2) return text;
+  const keptLines: string[] = [];
+  let groups: string[][][] = [[]];
+  for (const line of [...lines, ""]) {
+    const row = findRow(line);
+    if (isFrame(line)) {
+      unspoken.add("table_frame", line.trim());
+      groups.push([]);
+    } else if (row !== undefined) groups.at(-1)?.push(splitCells(row));
+    else {
+      keptLines.push(...renderTableLines(groups), line);
+      groups = [[]];
+    }
+  }
+  return keptLines.slice(0, -1).join("\n");
 }
