@@ -10,7 +10,7 @@ import { parseNumeral } from "../text/chapters/numerals.ts";
 import { deriveTitleKey } from "../text/chapters/unnumbered-titles.ts";
 import { ENDS_SENTENCE, hasWords } from "../text/characters.ts";
 import { collapseSpaces } from "../text/normalize.ts";
-import type { UnspokenKind } from "../text/plan-types.ts";
+import type { UnspokenKind } from "../text/unspoken-kinds.ts";
 import type { PageBlock } from "./page-block.ts";
 
 const MIN_ENTRIES = 5;

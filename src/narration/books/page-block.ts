@@ -1,6 +1,6 @@
 /** A block of a page, with the facts that decide whether it belongs to the text of the page. */
 import type { SourceBlock } from "../text/blocks.ts";
-import type { UnspokenKind } from "../text/plan-types.ts";
+import type { UnspokenKind } from "../text/unspoken-kinds.ts";
 
 export interface PageBlock {
   readonly block: SourceBlock;

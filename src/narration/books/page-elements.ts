@@ -1,6 +1,6 @@
 /** Decides what the elements of a page are, by their names, types, roles and classes: inline, spoken, or why not. */
 import { AudioError } from "../../errors.ts";
-import type { UnspokenKind } from "../text/plan-types.ts";
+import type { UnspokenKind } from "../text/unspoken-kinds.ts";
 
 export type Attributes = Readonly<Record<string, string>>;
 

@@ -1,6 +1,7 @@
 /** The blocks of a text, whatever its markup: headings, paragraphs and pauses in order. */
 import { shortenExcerpt } from "./excerpt.ts";
-import type { UnspokenKind, UnspokenText } from "./plan-types.ts";
+import type { UnspokenText } from "./plan-types.ts";
+import type { UnspokenKind } from "./unspoken-kinds.ts";
 
 /** In a text, `\n` is a soft line break. {@link HARD_BREAK} is a line break that is kept. */
 export type SourceBlock =

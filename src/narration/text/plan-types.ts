@@ -2,6 +2,7 @@
 import { SPEAKER_SETTING_NAMES, type SpeakerSettingName } from "../../contract/request-fields.ts";
 import type { VoiceId } from "../../contract/voices.ts";
 import type { TextFormat } from "../../files/input-format.ts";
+import type { UnspokenKind } from "./unspoken-kinds.ts";
 
 /**
  * Version of the rules by which a text is divided. It increases when these rules change. A running narration keeps the
@@ -72,46 +73,6 @@ export interface PlannedPart {
   readonly estimatedSeconds: number;
   readonly estimatedCredits: number;
 }
-
-/** A kind of text that is not spoken. `no_words` is text without any letter or digit. */
-export type UnspokenKind =
-  | "front_matter"
-  | "html"
-  | "code"
-  | "math"
-  | "latex"
-  | "template"
-  | "emoji"
-  | "badge"
-  | "attribute"
-  | "citation"
-  | "comment"
-  | "footnote"
-  | "ebook_frame"
-  | "time_code"
-  | "ruby"
-  | "note"
-  | "table_frame"
-  | "leader"
-  | "mail_header"
-  | "page_mark"
-  | "line_number"
-  | "illustration"
-  | "reference"
-  | "sound"
-  | "script_mark"
-  | "direction"
-  | "song"
-  | "empty_cue"
-  | "repeat"
-  | "no_time"
-  | "image"
-  | "navigation"
-  | "aside"
-  | "book_matter"
-  | "lost_entry"
-  | "hidden"
-  | "no_words";
 
 /** One kind of text that is not spoken: how often it occurs, with an example. */
 export interface UnspokenText {

@@ -1,7 +1,8 @@
 /** Text that is not spoken because it is for the eye or for programs, and spoken text that only resembles it. */
 import { describe, expect, it } from "vitest";
 import { planText } from "../../../src/narration/text/plan-text.ts";
-import type { NarrationPlan, UnspokenKind } from "../../../src/narration/text/plan-types.ts";
+import type { NarrationPlan } from "../../../src/narration/text/plan-types.ts";
+import type { UnspokenKind } from "../../../src/narration/text/unspoken-kinds.ts";
 
 const plan = (text: string): NarrationPlan =>
   planText({ text, format: "plain", speed: 1, pauseSeconds: 0.6 });

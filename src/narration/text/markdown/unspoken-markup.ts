@@ -7,7 +7,7 @@
 import type { UnspokenList } from "../blocks.ts";
 import { HARD_BREAK } from "../normalize.ts";
 import { withoutFrames } from "../plain/tables.ts";
-import type { UnspokenKind } from "../plan-types.ts";
+import type { UnspokenKind } from "../unspoken-kinds.ts";
 import { spellOutSuperscripts } from "./superscripts.ts";
 
 const NAMED_ATTRIBUTE = "[A-Za-z][\\w-]{0,40}=(?:\"[^\"\\n]{0,1000}\"|'[^'\\n]{0,1000}'|[^\\s{}\"']{1,80})";

@@ -5,6 +5,7 @@
  */
 import type { UnspokenList } from "../blocks.ts";
 import { collapseSpaces } from "../normalize.ts";
+import { type HeadedText, readFields } from "./header-lines.ts";
 
 const BOOK_START = /^\s*\*{3}\s*START OF TH(?:E|IS) PROJECT GUTENBERG EBOOK\b/i;
 const BOOK_END = /^\s*\*{3}\s*END OF TH(?:E|IS) PROJECT GUTENBERG EBOOK\b/i;
@@ -57,18 +58,6 @@ const MAX_PRODUCED_CODE_UNITS = 600;
 /** Maximum number of lines of a marker. A marker contains the book's title, and a long title takes several lines. */
 const MAX_MARKER_LINES = 4;
 
-export interface Ebook {
-  readonly text: string;
-  readonly title: string | null;
-  readonly author: string | null;
-}
-
-const readHeaderField = (header: string, name: string): string | null =>
-  new RegExp(`^${name}:[ \\t]*(\\S.*(?:\\n[ \\t]+\\S.*)?)`, "m")
-    .exec(header)?.[1]
-    ?.replace(/\s+/g, " ")
-    .trim() ?? null;
-
 /** Finds the line after a marker, given the line at which the marker begins. */
 function findLineAfterMarker(lines: readonly string[], lineIndex: number): number {
   for (let line = lineIndex; line < Math.min(lines.length, lineIndex + MAX_MARKER_LINES); line += 1) {
@@ -98,7 +87,7 @@ const SITE_LINE = /^\s*([^\n]{1,300})\n/;
 const BRACKETED_TITLE = /^\s*《([^《》\n]{1,60})》[^\S\n]*\n/;
 
 /** Removes the notice that a site puts above a book. Evidence: form. */
-function withoutSiteNotice(text: string, unspoken: UnspokenList): Ebook {
+function withoutSiteNotice(text: string, unspoken: UnspokenList): HeadedText {
   const [whole = "", line = ""] = SITE_LINE.exec(text) ?? [];
   const isNotice = (line.match(SITE_WORDS)?.length ?? 0) >= MIN_SITE_WORDS;
   const book = isNotice ? text.slice(whole.length) : text;
@@ -111,7 +100,7 @@ function withoutSiteNotice(text: string, unspoken: UnspokenList): Ebook {
  *
  * @param text with `\n` for line ends; may contain several books
  */
-export function withoutEbookBoilerplate(text: string, unspoken: UnspokenList): Ebook {
+export function withoutEbookBoilerplate(text: string, unspoken: UnspokenList): HeadedText {
   const none = withoutSiteNotice(text, unspoken);
   if (!PUBLISHER_NAME.test(text)) return none;
   const lines = text.split("\n");
@@ -138,8 +127,9 @@ export function withoutEbookBoilerplate(text: string, unspoken: UnspokenList): E
       }
       if (before.trim() !== "") unspoken.add("ebook_frame", before.trim());
       const named = parseGutenbergTitle(before.trim().split("\n", 1)[0] ?? "");
-      title ??= readHeaderField(before, "Title") ?? (named.author === null ? null : named.title);
-      author ??= readHeaderField(before, "Author") ?? named.author;
+      const fields = readFields(before.split("\n"));
+      title ??= fields.title ?? (named.author === null ? null : named.title);
+      author ??= fields.author ?? named.author;
     } else books.push(extractBookText(lines.slice(from, lineIndex), unspoken));
     hasMarker = true;
     isBook = isStart;

@@ -7,7 +7,7 @@ import { hasWords } from "../characters.ts";
 import { collapseSpaces } from "../normalize.ts";
 
 /** A text without its header, and what the header says. */
-interface HeadedText {
+export interface HeadedText {
   readonly text: string;
   readonly title: string | null;
   readonly author: string | null;
@@ -43,7 +43,7 @@ const cleanValue = (value: string): string =>
   );
 
 /** Reads fields and their values, which may continue on indented lines. */
-function readFields(lines: readonly string[]): Pick<HeadedText, "title" | "author"> {
+export function readFields(lines: readonly string[]): Pick<HeadedText, "title" | "author"> {
   const values = { title: [] as string[], author: [] as string[] };
   let open: string[] | null = null;
   for (const line of lines) {

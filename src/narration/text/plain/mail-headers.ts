@@ -9,11 +9,18 @@ const TECHNICAL_FIELD =
   /^(?:return-path|delivered-to|received|message-id|mime-version|content-(?:type|transfer-encoding|disposition)|in-reply-to|references|reply-to|sender|errors-to|precedence|list-[a-z-]+|x-[a-z-]+|dkim-signature|authentication-results|user-agent)$/i;
 const SPOKEN_FIELD = /^(?:from|date|subject)$/i;
 const HEADER_NAME = /^([A-Za-z][A-Za-z-]{1,40}):(?:\s|$)/;
-const ENVELOPE_LINE = /^From \S+@\S+ .*\d{4}\s*$/;
-const CONTINUATION_LINE = /^[ \t]+\S/;
+const ENVELOPE_PATTERN = "From \\S+@\\S+ .*\\d{4}[ \\t]*";
+const ENVELOPE_LINE = new RegExp(`^${ENVELOPE_PATTERN}$`);
+/** Matches the header lines, each with its continuation, at the beginning of a text or below a blank line. */
+const HEADER = new RegExp(
+  `(?<=^|\\n[^\\S\\n]*\\n)(?:${ENVELOPE_PATTERN}\\n)?(?:[A-Za-z][A-Za-z-]{1,40}:(?:[^\\S\\n].*)?(?:\\n[ \\t]+\\S.*)*(?:\\n|$))+`,
+  "g",
+);
 const MIN_TECHNICAL_FIELDS = 2;
 /** Matches the marks of a quotation, with the initials of the person who is quoted. */
 const QUOTE_MARKS = /^[ \t]*(?:[A-Z]{0,3}>[ \t]?)+/gm;
+
+const getFieldName = (line: string): string | undefined => HEADER_NAME.exec(line)?.[1];
 
 /**
  * Removes the headers of mails, but keeps sender, date and subject as paragraphs. If it finds headers, also removes the
@@ -23,37 +30,15 @@ const QUOTE_MARKS = /^[ \t]*(?:[A-Z]{0,3}>[ \t]?)+/gm;
  */
 export function withoutMailHeaders(text: string, unspoken: UnspokenList): string {
   if (!/^(?:message-id|received|return-path|mime-version):/im.test(text)) return text;
-  const lines = text.split("\n");
-  const keptLines: string[] = [];
   let isMail = false;
-  for (let lineIndex = 0; lineIndex < lines.length; ) {
-    const mayBeginHeader = lineIndex === 0 || (lines[lineIndex - 1] ?? "").trim() === "";
-    const end = mayBeginHeader ? endOfHeader(lines, lineIndex) : lineIndex;
-    if (end === lineIndex) {
-      keptLines.push(lines[lineIndex] ?? "");
-      lineIndex += 1;
-      continue;
-    }
+  const words = text.replace(HEADER, (header) => {
+    const lines = header.trimEnd().split("\n");
+    const technical = lines.filter((line) => TECHNICAL_FIELD.test(getFieldName(line) ?? ""));
+    if (technical.length < MIN_TECHNICAL_FIELDS) return header;
     isMail = true;
-    keptLines.push("", ...buildSpokenHeader(lines.slice(lineIndex, end), unspoken), "");
-    lineIndex = end;
-  }
-  const words = keptLines.join("\n");
+    return `\n${buildSpokenHeader(lines, unspoken).join("\n")}\n\n`;
+  });
   return isMail ? words.replace(QUOTE_MARKS, "") : text;
-}
-
-/** Returns the index of the line after the header that begins at `from`; `from` if no header begins there. */
-function endOfHeader(lines: readonly string[], from: number): number {
-  let lineIndex = ENVELOPE_LINE.test(lines[from] ?? "") ? from + 1 : from;
-  const first = lineIndex;
-  let technical = 0;
-  for (; lineIndex < lines.length; lineIndex += 1) {
-    const line = lines[lineIndex] ?? "";
-    const [, name] = HEADER_NAME.exec(line) ?? [];
-    if (name !== undefined && TECHNICAL_FIELD.test(name)) technical += 1;
-    if (name === undefined && !(lineIndex > first && CONTINUATION_LINE.test(line))) break;
-  }
-  return technical >= MIN_TECHNICAL_FIELDS ? lineIndex : from;
 }
 
 /** Keeps sender, date and subject, each as a paragraph. */
@@ -61,7 +46,7 @@ function buildSpokenHeader(lines: readonly string[], unspoken: UnspokenList): st
   const keptLines: string[] = [];
   let isSpoken = false;
   for (const line of lines) {
-    const [, name] = HEADER_NAME.exec(line) ?? [];
+    const name = getFieldName(line);
     if (name !== undefined) isSpoken = SPOKEN_FIELD.test(name);
     else if (ENVELOPE_LINE.test(line)) isSpoken = false;
     if (isSpoken) keptLines.push(...(name === undefined ? [] : [""]), line.trim());

@@ -20,38 +20,28 @@ const LONG_PAUSE_SECONDS = 1.5;
 export function withoutCueTimes(text: string, unspoken: UnspokenList): string {
   if (!containsCues(text)) return text;
   const lines = text.split("\n");
+  const isBlank = (index: number): boolean => (lines[index] ?? "").trim() === "";
   const keptLines: string[] = [];
+  let open: "cue" | "header" | null = null;
   let endsAt = 0;
   let last = "";
-  for (let lineIndex = 0; lineIndex < lines.length; lineIndex += 1) {
-    const line = lines[lineIndex] ?? "";
+  for (const [index, line] of lines.entries()) {
     const times = parseCueTimes(line);
-    if (times === null) {
-      const isBeforeTimes = parseCueTimes(lines[lineIndex + 1] ?? "") !== null;
-      const isNumber = CUE_NUMBER_LINE.test(line) && isBeforeTimes;
-      const isName = line.trim() !== "" && (lines[lineIndex - 1] ?? "").trim() === "" && isBeforeTimes;
-      if (isNumber || isName) continue;
-      if (HEADER_LINE.test(line) && (lineIndex === 0 || (lines[lineIndex - 1] ?? "").trim() === "")) {
-        while ((lines[lineIndex + 1] ?? "").trim() !== "") lineIndex += 1;
-        continue;
-      }
-      keptLines.push(line);
-      continue;
-    }
-    const words: string[] = [];
-    while ((lines[lineIndex + 1] ?? "").trim() !== "") {
-      lineIndex += 1;
-      words.push((lines[lineIndex] ?? "").replace(STYLE_TAGS, ""));
-    }
-    // Skip the blank line after a cue.
-    lineIndex += 1;
-    unspoken.add("time_code", line.trim());
-    const isPause =
-      last !== "" && ENDS_SENTENCE.test(last) && times.startSeconds - endsAt >= LONG_PAUSE_SECONDS;
-    if (isPause) keptLines.push("");
-    keptLines.push(...words);
-    last = words.at(-1)?.trim() ?? last;
-    endsAt = times.endSeconds;
+    const isAboveTimes = parseCueTimes(lines[index + 1] ?? "") !== null;
+    if (times !== null) {
+      unspoken.add("time_code", line.trim());
+      if (ENDS_SENTENCE.test(last) && times.startSeconds - endsAt >= LONG_PAUSE_SECONDS) keptLines.push("");
+      endsAt = times.endSeconds;
+      open = "cue";
+    } else if (isBlank(index)) {
+      if (open === null) keptLines.push(line);
+      open = null;
+    } else if (isAboveTimes && (CUE_NUMBER_LINE.test(line) || isBlank(index - 1))) open = null;
+    else if (open === "cue") {
+      last = line.replace(STYLE_TAGS, "").trim();
+      keptLines.push(last);
+    } else if (open === null && !(HEADER_LINE.test(line) && isBlank(index - 1))) keptLines.push(line);
+    else open = "header";
   }
   return keptLines.join("\n");
 }

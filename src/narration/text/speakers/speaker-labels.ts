@@ -49,9 +49,9 @@ const splitAtBreaks = (text: string): string[] =>
 
 /** Matches a label whose name has no voice. The label ends the turn before it. */
 const VOICELESS_LABEL =
-  /^\s*[\p{Lu}\p{Lo}](?:[\p{L}\p{M}\p{N}.'’ -]|, ?(?=\p{Lu})){0,39}(?:\s*\([^()\n]{1,40}\)\s*)?[:：]/u;
-const COLON_LABEL_IN_CAPITALS =
-  /^\s*(\p{Lu}[\p{Lu}\p{M}\p{N}.,'’ -]{1,39}?)\s*(?:\([^()\n]{1,40}\)\s*)?[:：]/u;
+  /^\s*([\p{Lu}\p{Lo}](?:[\p{L}\p{M}\p{N}.'’ -]|, ?(?=\p{Lu})){0,39})(?:\s*\([^()\n]{1,40}\)\s*)?[:：]/u;
+
+const LABEL_IN_CAPITALS = /^[\p{Lu}\p{M}\p{N}.,'’ -]{2,}$/u;
 
 const BRACKETED_LINE = /^\s*\[[^[\]]+\][.]?\s*$/;
 const PARENTHESISED_LINE = /^\s*\([^()]+\)[.]?\s*$/;
@@ -333,7 +333,8 @@ export class SpeakerLabels {
         (VOICELESS_LABEL.test(line) || FILM_SCENE.test(line)) &&
         (last === undefined || last.speaker !== null || last.isLabelled)
       ) {
-        this.#noteVoiceless(COLON_LABEL_IN_CAPITALS.exec(line)?.[1]);
+        const name = VOICELESS_LABEL.exec(line)?.[1]?.trim();
+        if (name !== undefined && LABEL_IN_CAPITALS.test(name)) this.#noteVoiceless(name);
         turns.push({ speaker: null, text: line, isLabelled: true });
       } else if (last === undefined) turns.push({ speaker: null, text: line, isLabelled: false });
       else last.text += line;
@@ -374,8 +375,8 @@ export class SpeakerLabels {
     return words.slice(direction.length);
   }
 
-  #noteVoiceless(name: string | undefined): void {
-    if (name !== undefined) this.#voiceless.set(name, (this.#voiceless.get(name) ?? 0) + 1);
+  #noteVoiceless(name: string): void {
+    this.#voiceless.set(name, (this.#voiceless.get(name) ?? 0) + 1);
   }
 
   #isDirection(line: string): boolean {
