@@ -28,7 +28,7 @@ interface LinkedPage extends PageNotes {
   readonly notes: Set<number>;
   readonly marks: Set<number>;
   readonly linksByBlock: Map<number, Link[]>;
-  /** The numbers with which blocks begin. */
+  /** The numbers of blocks: those with which they begin, or those of items in a list. */
   readonly numbersByBlock: Map<number, number>;
 }
 
@@ -56,7 +56,7 @@ const NOTE_CLASS = /(?:^|\s)(?:foot|end|rear|side)?note(?:\s|$)/i;
 const HEADING = /^h[1-6]$/;
 /** The text of a mark: `1`, `[12]`, `*`, `iv`, `注3`. */
 const MARK =
-  /^[\s[({【〔]{0,4}(?:note|nota|fn|注|註)?[\s.]{0,2}(?:\d{1,4}|[a-z]|[ivxlc]{1,7}|[*†‡§¶‖※]{1,4})[\s\])}】〕.:]{0,4}$/iu;
+  /^[\s[({【〔［（]{0,4}(?:note|nota|fn|注|註)?[\s.]{0,2}(?:\p{Nd}{1,4}|[a-z]|[ivxlc]{1,7}|[*†‡§¶‖※]{1,4})[\s\])}】〕］）.:]{0,4}$/iu;
 const MAX_LINK_CODE_UNITS = 20;
 const FIRST_NUMBER = /^\s*[[(]?(\d{1,3})[\]).:\s]/;
 const FIRST_CODE_UNITS = 12;
@@ -97,6 +97,8 @@ function readLinks(path: string, html: string, places: Map<string, Place>): Link
   const address = toAddress(path, "");
   let [element, block, headingCount, isBehindWords, linkText] = [0, 0, 0, false, ""];
   let [blockStart, isAttached, raised] = ["", false, 0];
+  /** The number of the last item of each open list; `NaN` for a list without numbers. */
+  const itemNumbers: number[] = [];
   const changeBlock = (name: string): void => {
     if (isInline(name)) return;
     const [, number] = FIRST_NUMBER.exec(blockStart) ?? [];
@@ -113,6 +115,12 @@ function readLinks(path: string, html: string, places: Map<string, Place>): Link
       if (name === "a") linkText = "";
       assertDepth(open.length);
       if (name === "sup") raised += 1;
+      if (name === "ol" || name === "ul") itemNumbers.push(name === "ol" ? 0 : Number.NaN);
+      if (name === "li") {
+        const number = (itemNumbers.pop() ?? Number.NaN) + 1;
+        itemNumbers.push(number);
+        page.numbersByBlock.set(block, number);
+      }
       open.push({
         ...{ name, attributes, element, block, headingCount, isBehindWords },
         isAttached: isAttached || raised > 0,
@@ -128,6 +136,7 @@ function readLinks(path: string, html: string, places: Map<string, Place>): Link
       const closed = open.at(-1);
       if (closed === undefined) return;
       if (name === "sup") raised -= 1;
+      if (name === "ol" || name === "ul") itemNumbers.pop();
       const { id, href } = closed.attributes;
       if (id !== undefined && !places.has(`${address}#${id}`)) {
         const noteElement = closed.headingCount === headingCount ? findNoteElement(open) : null;

@@ -91,6 +91,11 @@ describe("notes without types", () => {
       `<div class="footnote"><p id="n1"><a href="#r1">b</a> Ledger.</p><p>Page 9.</p></div>`,
     ],
     [
+      "figures of another script",
+      `<p>One.<a id="r1" href="#n1">［１］</a></p>`,
+      `<p id="n1"><a href="#r1">［１］</a> Ledger.</p>`,
+    ],
+    [
       "several marks",
       `<p>One.${mark(1)}</p>`,
       `<table><tr><td><a id="n1" href="#r1">1</a></td><td>Ledger.</td></tr></table>`,
@@ -114,10 +119,13 @@ describe("notes without types", () => {
       .map((n) => `<p>Word.<span><a href="#n${n}">${n}</a></span> ${PROSE}</p>`)
       .join("");
     const notes = [1, 2, 3].map((n) => `<p id="n${n}">${n}. Ledger.</p>`).join("");
-    expect(read(page(`${oneWay}<h3>Notes</h3>${notes}`))).toEqual({
-      words: Array(3).fill(`Word. ${PROSE}`),
-      unspokenRows: ["reference 3", "footnote 3"],
-    });
+    const list = `<ol>${[1, 2, 3].map((n) => `<li id="n${n}">Ledger.</li>`).join("")}</ol>`;
+    for (const form of [notes, list]) {
+      expect(read(page(`${oneWay}<h3>Notes</h3>${form}`))).toEqual({
+        words: Array(3).fill(`Word. ${PROSE}`),
+        unspokenRows: ["reference 3", "footnote 3"],
+      });
+    }
     // Paragraphs that a text refers to are no notes.
     const rules = [1, 2, 3].map((n) => `<p>See rule <a href="#n${n}">${n}</a>. ${PROSE}</p>`).join("");
     expect(read(page(rules + notes)).unspokenRows).toEqual([]);

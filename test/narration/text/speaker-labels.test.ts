@@ -310,6 +310,11 @@ describe("a name that stands above its words", () => {
     expect(parts[0]?.text).toMatch(/^ANNA.*\nIt rains\.\n\nBEN/);
   });
 
+  it("is told of two lines in the script of a film", () => {
+    const text = `INT. HOUSE - DAY\n\n${"ANNA\nIt rains.\n\nBEN\nIt does.\n\n".repeat(2)}`;
+    expect(plan(text, {}).voicelessNames?.map(({ name }) => name)).toEqual(["ANNA", "BEN"]);
+  });
+
   it("is told in a text whose labels and words share a paragraph", () => {
     const text = "MR. REED:\n  Who was it?\nMS. FIELD:\n  I was.\n".repeat(3);
     expect(plan(text, {}).voicelessNames?.map(({ name }) => name)).toEqual(["MR. REED", "MS. FIELD"]);

@@ -33,6 +33,18 @@ describe("the times of a transcript", () => {
     ["before the name", transcriptOf((name, time, words) => `${time} ${name}: ${words}`)],
     ["from and to", transcriptOf((name, time, words) => `${name}\t${time} - ${time}\n${words}`)],
     [
+      "before the name, with the half of the day",
+      transcriptOf((name, time, words) => `${time} AM ${name}: ${words}`, "\n\n", ["9:14", "9:16", "10:02"]),
+    ],
+    [
+      "before the name, with the day",
+      transcriptOf((name, time, words) => `12/03/2024, ${time} - ${name}: ${words}`, "\n", LATE),
+    ],
+    [
+      "before the name, with the day in brackets",
+      transcriptOf((name, time, words) => `[3.12.24, ${time}:07] ${name}: ${words}`, "\n", LATE),
+    ],
+    [
       "below the name, of an excerpt",
       transcriptOf((name, time, words) => `${name}\n${time}\n${words}`, "\n\n", LATE),
     ],

@@ -105,6 +105,20 @@ const CASES: ReadonlyArray<
       .join("\n\n"),
     ["page_mark"],
   ],
+  [
+    "bare page numbers above their running heads",
+    [11, 12, 13]
+      .map((page) => `${NAMES[page]} went on\n\n${page}\n\nThe Long River\n\nto the gate.`)
+      .join("\n\n"),
+    [11, 12, 13].map((page) => `${NAMES[page]} went on to the gate.`).join("\n\n"),
+    ["page_mark"],
+  ],
+  [
+    "subtitles above a text",
+    "1\n00:00:01,000 --> 00:00:02,000\nHello\n2\n00:00:02,000 --> 00:00:03,000\nthere.\n\nThe film ends.",
+    "Hello there.\n\nThe film ends.",
+    ["time_code"],
+  ],
   ["page numbers between dashes", "One\n- 4 -\ntwo.\n\n- 5 -\n\nThree.", "One two.\n\nThree.", ["page_mark"]],
   [
     "the frame of a table",
@@ -179,6 +193,13 @@ describe("page marks", () => {
     expect(plan(text).unspoken.map(({ kind }) => kind)).toEqual(kinds);
   });
 
+  it("is counted once, as a number or as a running head", () => {
+    const text = [11, 12, 13]
+      .map((page) => `${NAMES[page]} went on\n\n${page} THE LONG RIVER\n\nto gate ${page}.`)
+      .join("\n\n");
+    expect(plan(text).unspoken).toMatchObject([{ kind: "page_mark", count: 3 }]);
+  });
+
   it("gives the title and the author of the header, and the headings of the notes", () => {
     expect(plan(BOOK)).toMatchObject({ title: "Moby Dick; Or, The Whale", author: "Herman Melville" });
     expect(plan(AOZORA).chapters.map(({ title }) => title)).toEqual([null, "上 先生と私: 一"]);
@@ -204,6 +225,7 @@ describe("text that only resembles page marks", () => {
     ],
     ["a title in 《》", "他读《红楼梦》和《西游记》。映画《さくら》を見た。"],
     ["an arrow", "Go north --> then east."],
+    ["numbers that are counted", "He counted:\n\n12\n\n13\n\n14\n\nand then he slept."],
     [
       "numbers that are chapters",
       "Intro ends.\n\n1\n\nIt began. He left.\n\n2\n\nIt went on.\n\n3\n\nIt ended.",
@@ -345,6 +367,15 @@ describe("numbers of lines of verse", () => {
 });
 
 describe("lines above a text", () => {
+  it.each([
+    ['"The Lock" and Others', '"The Lock" and Others'],
+    ["The Lock [a tale]", "The Lock [a tale]"],
+    ["'The Lock',", "The Lock"],
+    ["*The Lock*", "The Lock"],
+  ])("name the book without the marks around its title: %s", (written, title) => {
+    expect(plan(`Title: ${written}\nAuthor: A\n\nIt leaked.`).title).toBe(title);
+  });
+
   it.each<readonly [what: string, text: string, author: string]>([
     ["fields", "Author: Ada Writer\nTitle: The Lock\n\nIt leaked.", "Ada Writer"],
     [

@@ -33,13 +33,15 @@ const NAME_FIELD = /^\s*(?:-\s+)?(?:name:)?\s*/;
 const MAX_HEADER_LINES = 60;
 const MAX_VALUE_CODE_UNITS = 400;
 
+/** Removes the brackets of a list, and the marks around a whole value, but not a quotation inside of it. */
 const cleanValue = (value: string): string =>
   collapseSpaces(
     value
       .trim()
       .slice(0, MAX_VALUE_CODE_UNITS)
-      .replace(/^[\s"'[_*]+|[\s"'\]_*,]+$/g, "")
-      .replace(/["']?,\s*["']/g, ", "),
+      .replace(/^\[([^[\]]*)\]?,?$|^([^[\]]*)\],?$/, "$1$2")
+      .replace(/["']?,\s*["']/g, ", ")
+      .replace(/^(["'_*]{1,4})([^"]*?)["'_*]{1,4},?$|^(.*),$/, "$2$3"),
   );
 
 /** Reads fields and their values, which may continue on indented lines. */

@@ -70,6 +70,7 @@ class PrintedText {
   }
 
   #drop(lineIndex: number): void {
+    if (this.#dropped.has(lineIndex)) return;
     this.#unspoken.add("page_mark", (this.#lines[lineIndex] ?? "").trim());
     this.#dropped.add(lineIndex);
   }
@@ -87,11 +88,17 @@ class PrintedText {
     );
   }
 
+  /** Whether a sentence goes on below a page number, or below a running head that follows the number. */
   #interrupts(lineIndex: number): boolean {
-    const [above = ".", below = ""] = ([-1, 1] as const).map(
-      (step) => this.#lines[this.#neighbour(lineIndex, step) ?? -1],
+    const textOf = (index: number | undefined): string => this.#lines[index ?? -1] ?? "";
+    const above = textOf(this.#neighbour(lineIndex, -1));
+    const below = this.#neighbour(lineIndex, 1);
+    const belowHead = below !== undefined && this.#isAlone(below) ? this.#neighbour(below, 1) : undefined;
+    return (
+      /\p{L}/u.test(above) &&
+      !ENDS_CLAUSE.test(above) &&
+      [below, belowHead].some((index) => BEGINS_IN_SMALL.test(textOf(index)))
     );
-    return !ENDS_CLAUSE.test(above) && BEGINS_IN_SMALL.test(below);
   }
 
   #readPageNumber(line: string, lineIndex: number): PageNumber | null {

@@ -21,22 +21,22 @@ export function withoutCueTimes(text: string, unspoken: UnspokenList): string {
   if (!containsCues(text)) return text;
   const lines = text.split("\n");
   const isBlank = (index: number): boolean => (lines[index] ?? "").trim() === "";
+  const isTimes = (index: number): boolean => parseCueTimes(lines[index] ?? "") !== null;
   const keptLines: string[] = [];
   let open: "cue" | "header" | null = null;
   let endsAt = 0;
   let last = "";
   for (const [index, line] of lines.entries()) {
     const times = parseCueTimes(line);
-    const isAboveTimes = parseCueTimes(lines[index + 1] ?? "") !== null;
     if (times !== null) {
       unspoken.add("time_code", line.trim());
       if (ENDS_SENTENCE.test(last) && times.startSeconds - endsAt >= LONG_PAUSE_SECONDS) keptLines.push("");
       endsAt = times.endSeconds;
       open = "cue";
     } else if (isBlank(index)) {
-      if (open === null) keptLines.push(line);
+      if (open === null || !(isTimes(index + 1) || isTimes(index + 2))) keptLines.push(line);
       open = null;
-    } else if (isAboveTimes && (CUE_NUMBER_LINE.test(line) || isBlank(index - 1))) open = null;
+    } else if (isTimes(index + 1) && (CUE_NUMBER_LINE.test(line) || isBlank(index - 1))) open = null;
     else if (open === "cue") {
       last = line.replace(STYLE_TAGS, "").trim();
       keptLines.push(last);

@@ -9,8 +9,10 @@ import { isSequence } from "../number-sequence.ts";
 import { parseTimeCode } from "./time-codes.ts";
 
 const BREAK = `[\\n${HARD_BREAK}]`;
-const TIME = "(\\d{1,3}:[0-5]\\d(?::[0-5]\\d)?)(?:[.,]\\d{1,3})?";
-const SPAN = `[([]?${TIME}(?: ?(?:-->|[–—-]) ?\\d{1,3}(?::[0-5]\\d){1,2}(?:[.,]\\d{1,3})?)?[)\\]]?`;
+/** The day of a message in a chat. */
+const DAY = "(?:\\d{1,4}[./-]\\d{1,2}[./-]\\d{1,4},? )?";
+const TIME = "(\\d{1,3}:[0-5]\\d(?::[0-5]\\d)?)(?:[.,]\\d{1,3})?(?: ?[AaPp]\\.?[Mm]\\b\\.?)?";
+const SPAN = `[([]?${DAY}${TIME}(?: ?(?:-->|[–—-]) ?\\d{1,3}(?::[0-5]\\d){1,2}(?:[.,]\\d{1,3})?)?[)\\]]?`;
 const WORD = "[\\p{L}\\p{M}\\p{N}.'’-]{1,30}";
 const NAME = `([\\p{Lu}\\p{Lo}][\\p{L}\\p{M}\\p{N}.'’-]{0,30}(?:,? ${WORD}){0,5})`;
 const LINE = `(?<=^|${BREAK})[ \\t]*`;

@@ -41,6 +41,7 @@ const NAME_ABOVE =
 const MAX_NAME_LINE_CODE_UNITS = 160;
 const NO_NAME_ABOVE = /^(?:INT|EXT|ACT|SCENE|CHAPTER|PART|THE END|NOTE|WARNING|TIP)\b/;
 const MIN_NAMES_ABOVE = 3;
+const MIN_NAMES_IN_FILM = 2;
 
 /** Returns the name on a line above its words: one with a colon, or one in capitals in the first line of a paragraph. */
 export function parseNameAbove(line: string, isFirst: boolean): string | null {
@@ -71,7 +72,8 @@ function countNamesAbove(paragraphs: readonly string[]): Map<string, number> {
       ),
   );
   const { counts, changes } = countNames(names);
-  const recurring = [...counts.values()].filter((count) => count >= MIN_NAMES_ABOVE).length;
+  const minimum = paragraphs.some((text) => FILM_SCENE.test(text)) ? MIN_NAMES_IN_FILM : MIN_NAMES_ABOVE;
+  const recurring = [...counts.values()].filter((count) => count >= minimum).length;
   return recurring >= MIN_NAMES && changes >= names.length / 2 ? counts : new Map();
 }
 
