@@ -107,7 +107,6 @@ class HtmlPageParser {
   #firstTag: number | null = null;
   readonly #isBook: boolean;
   readonly #notes: PageNotes | undefined;
-  #isInTitle = false;
   #isTitleRead = false;
   title = "";
   author: string | null = null;
@@ -132,6 +131,10 @@ class HtmlPageParser {
     return this.#innermost?.contexts.has(context) === true;
   }
 
+  #isInTitle(): boolean {
+    return this.#innermost?.name === "title" && !this.#isIn("svg") && !this.#isTitleRead;
+  }
+
   #addContext(context: string): void {
     const element = this.#innermost;
     if (element !== undefined) element.contexts = new Set([...element.contexts, context]);
@@ -142,7 +145,6 @@ class HtmlPageParser {
     this.#openElements.push({ name, contexts, end: "" });
     if (name === "head" || name === "svg") this.#addContext(name);
     assertDepth(this.#openElements.length);
-    if (name === "title" && !this.#isIn("svg")) this.#isInTitle = !this.#isTitleRead;
     if (name === "meta" && attributes["name"]?.toLowerCase() === "author") {
       this.author ??= attributes["content"]?.replace(/\s+/g, " ").trim() || null;
     }
@@ -238,7 +240,7 @@ class HtmlPageParser {
   text(text: string): void {
     // The style sheet or script of a picture is no text that a remark could quote.
     if (/^(?:style|script)$/.test(this.#innermost?.name ?? "")) return;
-    if (this.#isInTitle) this.title += text;
+    if (this.#isInTitle()) this.title += text;
     else if (this.#unspokenElement !== null) this.#unspokenElement.text += text;
     else if (!this.#isIn("head")) {
       if (this.#firstTag === null && /\S/.test(text)) this.#firstTag = this.#tagCount;
@@ -252,10 +254,7 @@ class HtmlPageParser {
 
   close(name: string): void {
     this.#tagCount += 1;
-    if (name === "title" && this.#isInTitle) {
-      this.#isInTitle = false;
-      this.#isTitleRead = true;
-    }
+    if (this.#isInTitle()) this.#isTitleRead = true;
     if (this.#openElements.length === this.#unspokenElement?.depth) this.#endUnspoken(this.#unspokenElement);
     else if (this.#unspokenElement === null && name !== "head") this.#leave(name);
     this.#openElements.pop();

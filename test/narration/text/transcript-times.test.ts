@@ -41,6 +41,12 @@ describe("the times of a transcript", () => {
       transcriptOf((name, time, words) => `12/03/2024, ${time} - ${name}: ${words}`, "\n", LATE),
     ],
     [
+      "before the name, on several days",
+      ["12/03/24, 21:16 - Dana Reed:", "13/03/24, 9:04 - Omar Field:", "14/03/24, 8:00 - Dana Reed:"]
+        .map((label, index) => `${label} ${WORDS[index]}`)
+        .join("\n"),
+    ],
+    [
       "before the name, with the day in brackets",
       transcriptOf((name, time, words) => `[3.12.24, ${time}:07] ${name}: ${words}`, "\n", LATE),
     ],

@@ -371,6 +371,7 @@ describe("lines above a text", () => {
     ['"The Lock" and Others', '"The Lock" and Others'],
     ["The Lock [a tale]", "The Lock [a tale]"],
     ["'The Lock',", "The Lock"],
+    ["\"It's the 'Lock'\"", "It's the 'Lock'"],
     ["*The Lock*", "The Lock"],
   ])("name the book without the marks around its title: %s", (written, title) => {
     expect(plan(`Title: ${written}\nAuthor: A\n\nIt leaked.`).title).toBe(title);

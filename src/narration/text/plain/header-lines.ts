@@ -41,7 +41,8 @@ const cleanValue = (value: string): string =>
       .slice(0, MAX_VALUE_CODE_UNITS)
       .replace(/^\[([^[\]]*)\]?,?$|^([^[\]]*)\],?$/, "$1$2")
       .replace(/["']?,\s*["']/g, ", ")
-      .replace(/^(["'_*]{1,4})([^"]*?)["'_*]{1,4},?$|^(.*),$/, "$2$3"),
+      .replace(/,$/, "")
+      .replace(/^[_*]{1,4}([^_*]+)[_*]{1,4}$|^(["'])((?:(?!\2).)+)\2$/, "$1$3"),
   );
 
 /** Reads fields and their values, which may continue on indented lines. */

@@ -3,20 +3,54 @@
  * width of a page. Evidence: form (capitals, indentation) and share. In wrapped prose, a line has no room for the first
  * word of the line below; in verse, it often has. Without evidence, lines are joined.
  */
-import { isCjk } from "../characters.ts";
+import { isCjk, OPENERS } from "../characters.ts";
 import { HARD_BREAK } from "../normalize.ts";
 import {
-  computeShareOfLines,
-  countFreeBreaks,
-  INDENTED_CODE_UNITS,
   MAX_PARAGRAPH_CODE_UNITS,
+  measureAppendedWidth,
   measureFirstWordLength,
-  measureIndentation,
-  STARTS_LOWERCASE,
-  STARTS_UPPERCASE,
-  splitLines,
+  measureLineWidth,
 } from "./line-shapes.ts";
 import { joinListItems, LIST_MARKER } from "./list-lines.ts";
+
+/** Splits a text into trimmed lines. Drops empty lines. */
+const splitLines = (text: string): string[] =>
+  text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
+
+/**
+ * Counts the line breaks that do not come from wrapping. A break counts if the line above it had room for the next
+ * word, or if the line above matches `ends`.
+ */
+function countFreeBreaks(lines: readonly string[], ends?: RegExp): number {
+  const widths = lines.map(measureLineWidth);
+  const widest = widths.reduce((max, width) => Math.max(max, width), 0);
+  let free = 0;
+  for (let index = 1; index < lines.length; index += 1) {
+    const hadRoom = (widths[index - 1] ?? 0) + measureAppendedWidth(lines[index] ?? "") <= widest;
+    if (hadRoom || ends?.test(lines[index - 1] ?? "") === true) free += 1;
+  }
+  return free;
+}
+
+/** Returns the share of the lines that match `form`, from 0 to 1. Returns 0 if there are no lines. */
+const computeShareOfLines = (lines: readonly string[], form: RegExp): number =>
+  lines.length === 0 ? 0 : lines.filter((line) => form.test(line)).length / lines.length;
+
+/** Matches a line that begins with a capital letter or a number. Opening marks may stand before it. */
+const STARTS_UPPERCASE = new RegExp(`^[_*\\s${OPENERS}]*[\\p{Lu}\\p{N}]`, "u");
+const STARTS_LOWERCASE = /^\p{Ll}/u;
+
+/** Returns the smallest number of spaces before a line; 99 if all lines are empty. */
+const measureIndentation = (paragraph: string): number =>
+  paragraph
+    .split("\n")
+    .reduce((min, line) => (/\S/.test(line) ? Math.min(min, /^ */.exec(line)?.[0].length ?? 0) : min), 99);
+
+/** Minimum number of spaces by which an indented line is indented deeper than the surrounding text. */
+const INDENTED_CODE_UNITS = 2;
 
 /** Minimum share of lines that begin with a small letter in wrapped prose. Verse seldom has so many such lines. */
 const MIN_LOWERCASE_SHARE = 0.5;

@@ -10,9 +10,10 @@ import { parseTimeCode } from "./time-codes.ts";
 
 const BREAK = `[\\n${HARD_BREAK}]`;
 /** The day of a message in a chat. */
-const DAY = "(?:\\d{1,4}[./-]\\d{1,2}[./-]\\d{1,4},? )?";
+const DAY = "\\d{1,4}[./-]\\d{1,2}[./-]\\d{1,4},? ";
+const HAS_DAY = new RegExp(DAY);
 const TIME = "(\\d{1,3}:[0-5]\\d(?::[0-5]\\d)?)(?:[.,]\\d{1,3})?(?: ?[AaPp]\\.?[Mm]\\b\\.?)?";
-const SPAN = `[([]?${DAY}${TIME}(?: ?(?:-->|[–—-]) ?\\d{1,3}(?::[0-5]\\d){1,2}(?:[.,]\\d{1,3})?)?[)\\]]?`;
+const SPAN = `[([]?(?:${DAY})?${TIME}(?: ?(?:-->|[–—-]) ?\\d{1,3}(?::[0-5]\\d){1,2}(?:[.,]\\d{1,3})?)?[)\\]]?`;
 const WORD = "[\\p{L}\\p{M}\\p{N}.'’-]{1,30}";
 const NAME = `([\\p{Lu}\\p{Lo}][\\p{L}\\p{M}\\p{N}.'’-]{0,30}(?:,? ${WORD}){0,5})`;
 const LINE = `(?<=^|${BREAK})[ \\t]*`;
@@ -70,7 +71,8 @@ function areTimesOfTranscript(
   return (
     (isFromStart(seconds[0] ?? MINUTE) || isCertainlyTime) &&
     matches.length >= MIN_RECURRENCE * names.size &&
-    isSequence(seconds, { restarts: isFromStart })
+    // On another day, the time may be an earlier one.
+    (matches.every(([line]) => HAS_DAY.test(line)) || isSequence(seconds, { restarts: isFromStart }))
   );
 }
 
