@@ -99,7 +99,10 @@ export class BookArchive {
   }
 
   #unpack({ headerOffset, method, packedBytes, unpackedBytes }: Entry): Buffer {
-    if (unpackedBytes > this.#leftBytes) throw tooLargeError();
+    if (unpackedBytes > this.#leftBytes)
+      throw refusedBookError(
+        `is larger than ${MAX_UNPACKED_BYTES / MIB} MiB when it is unpacked, the most that is read`,
+      );
     const start = this.#findContentOffset(headerOffset);
     if (start + packedBytes > this.#bytes.byteLength) throw damagedBookError();
     const packed = this.#bytes.subarray(start, start + packedBytes);
@@ -171,8 +174,3 @@ export class BookArchive {
     return next;
   }
 }
-
-const tooLargeError = (): AudioError =>
-  refusedBookError(
-    `is larger than ${MAX_UNPACKED_BYTES / MIB} MiB when it is unpacked, the most that is read`,
-  );

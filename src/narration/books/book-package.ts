@@ -2,7 +2,7 @@
 import { Parser } from "htmlparser2";
 import { decodeText } from "../../files/text-bytes.ts";
 import { type BookArchive, refusedBookError, shortenName } from "./book-archive.ts";
-import { MATTER_TYPES, typesOf } from "./page-elements.ts";
+import { type Attributes, MATTER_TYPES, typesOf } from "./page-elements.ts";
 
 const CONTAINER_PATH = "META-INF/container.xml";
 const ENCRYPTION_PATH = "META-INF/encryption.xml";
@@ -14,8 +14,6 @@ const MAX_AUTHORS = 3;
 /** What converters write where they know no title or author. */
 const FILLER =
   /^(?:unknown(?: (?:title|author))?|unbekannte?r?|desconocid[oa]|desconhecido|inconnu|不明|未知)$/i;
-
-type Attributes = Readonly<Record<string, string>>;
 
 interface Page {
   /** Path in the archive. */

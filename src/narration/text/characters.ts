@@ -30,6 +30,9 @@ export function isJoinedWithoutSpace(before: string, after: string): boolean {
 /** Whether a text contains anything to speak: a letter or a digit. */
 export const hasWords = (text: string): boolean => /[\p{L}\p{N}]/u.test(text);
 
+/** Whether a line is missing or has only white space. */
+export const isBlank = (line: string | undefined): boolean => line === undefined || !/\S/.test(line);
+
 /** Returns the code point before an index. */
 export function getCharacterBefore(text: string, index: number): string {
   const unit = text.charCodeAt(index - 1);

@@ -30,20 +30,13 @@ export interface NarrationDocument {
 }
 
 /**
- * Joins the lines of a heading to one title, such as `CHAPTER I.` and `Down the Rabbit-Hole`. Adds a colon after a line
- * that ends without a mark.
+ * Joins the lines of a heading, or two headings, to one title, such as `CHAPTER I.` and `Down the Rabbit-Hole`. Adds a
+ * colon after a line that ends without a mark, or with a bracket.
  */
 const joinHeadingLines = (heading: string): string =>
   heading
     .split("\n")
-    .reduce((title, line) => (/\p{P}$/u.test(title) ? `${title} ${line}` : `${title}: ${line}`));
-
-/**
- * Joins the heading of a book's part and the heading of its first chapter. Adds a colon between them, unless the first
- * heading ends with a mark, as `BOOK I.` does.
- */
-const joinTitles = (above: string, below: string): string =>
-  /[.!?:]$/.test(above) ? `${above} ${below}` : `${above}: ${below}`;
+    .reduce((title, line) => (/[\p{Po}\p{Pd}]$/u.test(title) ? `${title} ${line}` : `${title}: ${line}`));
 
 class DocumentBuilder {
   readonly chapters: PlannedChapter[] = [];
@@ -66,7 +59,7 @@ class DocumentBuilder {
     const isBelow = above !== null && (level > above.level || isTitle);
     if (isBelow && this.#pauseSeconds === null && chapter !== undefined) {
       this.chapters.push({
-        title: joinTitles(chapter.title ?? "", joinHeadingLines(text)),
+        title: joinHeadingLines(`${chapter.title}\n${text}`),
         level: Math.min(chapter.level ?? level, level),
       });
       this.chapters.splice(-2, 1);

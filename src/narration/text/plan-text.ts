@@ -142,10 +142,8 @@ export function parseReplacement(text: string): string | null {
  * paragraph below it, because the voice pauses after a heading anyway.
  */
 function splitRunByParagraph({ cutReason, paragraphs }: ParagraphRun): readonly (readonly string[])[] {
-  const [first = "", second, ...others] = paragraphs;
-  if (second === undefined) return [[first]];
-  const head = cutReason === "heading" ? [[first, second]] : [[first], [second]];
-  return [...head, ...others.map((paragraph) => [paragraph])];
+  const headSize = cutReason === "heading" ? 2 : 1;
+  return [paragraphs.slice(0, headSize), ...paragraphs.slice(headSize).map((paragraph) => [paragraph])];
 }
 
 function cutRunsIntoParts(

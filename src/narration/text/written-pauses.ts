@@ -16,7 +16,6 @@ const MAX_TOTAL_SECONDS = 3600;
 
 const NUMBER_PATTERN = "\\d{1,6}(?:[.,]\\d{1,3})?";
 const UNIT_PATTERN = "ms|milliseconds?|mins?|minutes?|s|secs?|seconds?";
-const SECONDS_BY_UNIT = { ms: 0.001, mi: 60, s: 1 } as const;
 const PAUSE_WORD = "pause|break|silence";
 const PAUSE_MARK = new RegExp(
   `[[(]\\s*(?:(?:${PAUSE_WORD})[\\s:]+(?<figure>${NUMBER_PATTERN})\\s*(?<unit>${UNIT_PATTERN})?|(?<figureFirst>${NUMBER_PATTERN})[\\s-]*(?<unitFirst>${UNIT_PATTERN})[\\s-]+(?:${PAUSE_WORD}))\\s*[\\])]`,
@@ -41,8 +40,8 @@ export const markBreakTags = (text: string): string => text.replace(BREAK_TAG, "
 function parsePauseSeconds({ 0: mark, groups = {} }: RegExpMatchArray): number {
   const figure = groups["figure"] ?? groups["figureFirst"] ?? "";
   const unit = groups["unit"] ?? groups["unitFirst"] ?? "s";
-  const kind = /^mi(?!l)/i.test(unit) ? "mi" : /^m/i.test(unit) ? "ms" : "s";
-  const seconds = Number(figure.replace(",", ".")) * SECONDS_BY_UNIT[kind];
+  const unitSeconds = /^mi(?!l)/i.test(unit) ? 60 : /^m/i.test(unit) ? 0.001 : 1;
+  const seconds = Number(figure.replace(",", ".")) * unitSeconds;
   if (seconds <= MAX_WRITTEN_PAUSE_SECONDS) return seconds;
   throw new AudioError(
     "invalid_request",

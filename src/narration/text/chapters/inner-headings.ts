@@ -3,14 +3,12 @@
  * number, after the end of a sentence) and sequence (at least two such headings with text below). A single line below a
  * heading is the title, and stays with the heading. Lines of a table of contents stay together.
  */
-import { ENDS_SENTENCE, hasWords, isCjk } from "../characters.ts";
+import { ENDS_SENTENCE, hasWords, isBlank, isCjk } from "../characters.ts";
 import { type ChapterForm, parseChapterForm } from "./chapter-forms.ts";
 
 const MAX_HEADING_CODE_UNITS = 80;
 const MIN_HEADINGS = 2;
 const BEGINS_HEADING = /^\s*[\p{Lu}\p{Lo}\d]/u;
-
-const isBlank = (line: string | undefined): boolean => line === undefined || !/\S/.test(line);
 
 /** Parses a line with a word for chapters; `null` for any other line. */
 function parseHeading(line: string): ChapterForm | null {

@@ -35,7 +35,23 @@ export interface PartText {
 }
 
 const JOINT_SIZE = measureSpoken(PARAGRAPH_JOINT);
-const SIZES = ["speechMs", "codePoints"] as const satisfies ReadonlyArray<keyof SpokenSize>;
+const NO_JOINT: SpokenSize = { speechMs: 0, codePoints: 0 };
+
+interface Sums {
+  readonly starts: Float64Array;
+  readonly ends: Float64Array;
+}
+
+/** Sums the sizes of units and of the joints before them. */
+function sumSizes(units: readonly Unit[], joints: readonly SpokenSize[], size: keyof SpokenSize): Sums {
+  const [starts, ends] = [new Float64Array(units.length), new Float64Array(units.length)];
+  for (const [index, unit] of units.entries()) {
+    const start = (ends[index - 1] ?? 0) + (joints[index]?.[size] ?? 0);
+    starts[index] = start;
+    ends[index] = start + unit[size];
+  }
+  return { starts, ends };
+}
 
 /** The units of a text, in order. */
 class UnitSequence {
@@ -43,8 +59,9 @@ class UnitSequence {
   /** The cost of a cut before each unit, copied from the units because an array of numbers is faster to search. */
   readonly cutCosts: Uint8Array;
   readonly compareHashes: (one: number, other: number) => number;
-  /** Sizes of all text before each unit. */
-  readonly #before: Readonly<Record<keyof SpokenSize, Float64Array>>;
+  /** Sizes of all text before the start and before the end of each unit. */
+  readonly #speechMs: Sums;
+  readonly #codePoints: Sums;
 
   constructor(units: readonly Unit[], paragraphs: readonly string[]) {
     this.units = units;
@@ -53,26 +70,23 @@ class UnitSequence {
       const { paragraph, start, end } = units[index] ?? { paragraph: 0, start: 0, end: 0 };
       return (paragraphs[paragraph] ?? "").slice(start, Math.min(end, start + HASHED_CHARACTERS));
     });
-    this.#before = {
-      speechMs: new Float64Array(units.length),
-      codePoints: new Float64Array(units.length),
-    };
-    for (const [index, unit] of units.entries()) {
+    const joints = units.map((unit, index) => {
       const previous = units[index - 1];
-      if (previous === undefined) continue;
-      const isInside = previous.paragraph === unit.paragraph;
-      const joint = isInside
-        ? measureSpoken(paragraphs[unit.paragraph] ?? "", previous.end, unit.start)
-        : JOINT_SIZE;
-      for (const size of SIZES) this.#before[size][index] = this.measure(size, 0, index) + joint[size];
-    }
+      if (previous === undefined) return NO_JOINT;
+      if (previous.paragraph !== unit.paragraph) return JOINT_SIZE;
+      return measureSpoken(paragraphs[unit.paragraph] ?? "", previous.end, unit.start);
+    });
+    this.#speechMs = sumSizes(units, joints, "speechMs");
+    this.#codePoints = sumSizes(units, joints, "codePoints");
   }
 
-  /** Measures the part that the units from one index up to another would make. */
-  measure(size: keyof SpokenSize, from: number, to: number): number {
-    const last = to - 1;
-    const before = this.#before[size];
-    return (before[last] ?? 0) + (this.units[last]?.[size] ?? 0) - (before[from] ?? 0);
+  /** Measures the part that the units from one index up to another would make, in milliseconds of speech. */
+  measureSpeechMs(from: number, to: number): number {
+    return (this.#speechMs.ends[to - 1] ?? 0) - (this.#speechMs.starts[from] ?? 0);
+  }
+
+  measureCodePoints(from: number, to: number): number {
+    return (this.#codePoints.ends[to - 1] ?? 0) - (this.#codePoints.starts[from] ?? 0);
   }
 }
 
@@ -93,14 +107,14 @@ function findFirst(from: number, to: number, holds: (index: number) => boolean):
  * central one.
  */
 function chooseCut(sequence: UnitSequence, from: number, to: number, minMs: number): number | null {
-  const first = findFirst(from + 1, to, (cut) => sequence.measure("speechMs", from, cut) >= minMs);
-  const end = findFirst(first, to, (cut) => sequence.measure("speechMs", cut, to) < minMs);
+  const first = findFirst(from + 1, to, (cut) => sequence.measureSpeechMs(from, cut) >= minMs);
+  const end = findFirst(first, to, (cut) => sequence.measureSpeechMs(cut, to) < minMs);
   let lowestCost = Number.POSITIVE_INFINITY;
   for (let cut = first; cut < end && lowestCost > CUT_COST.paragraph; cut += 1) {
     lowestCost = Math.min(lowestCost, sequence.cutCosts[cut] ?? Number.POSITIVE_INFINITY);
   }
   const imbalance = (cut: number): number =>
-    Math.abs(sequence.measure("speechMs", from, cut) - sequence.measure("speechMs", cut, to));
+    Math.abs(sequence.measureSpeechMs(from, cut) - sequence.measureSpeechMs(cut, to));
   let best: number | null = null;
   for (let cut = first; cut < end; cut += 1) {
     if (sequence.cutCosts[cut] !== lowestCost) continue;
@@ -119,8 +133,8 @@ function chooseCuts(sequence: UnitSequence, speed: number): number[] {
   for (let range = openRanges.pop(); range !== undefined; range = openRanges.pop()) {
     const [from, to] = range;
     const fits =
-      sequence.measure("speechMs", from, to) <= maxMs &&
-      sequence.measure("codePoints", from, to) <= MAX_PROMPT_CODE_POINTS;
+      sequence.measureSpeechMs(from, to) <= maxMs &&
+      sequence.measureCodePoints(from, to) <= MAX_PROMPT_CODE_POINTS;
     let cut: number | null = null;
     for (const seconds of fits ? [] : MIN_PART_SECONDS)
       cut ??= chooseCut(sequence, from, to, seconds * 1000 * speed);
@@ -148,7 +162,7 @@ export function splitIntoParts(paragraphs: readonly string[], speed: number): Pa
     const to = starts[index + 1] ?? units.length;
     return {
       text: joinRange(paragraphs, units.slice(from, to)),
-      speechMs: sequence.measure("speechMs", from, to),
+      speechMs: sequence.measureSpeechMs(from, to),
       endsParagraph: units[to]?.paragraph !== units[to - 1]?.paragraph,
     };
   });

@@ -26,12 +26,16 @@ export function createHashOrder(
   textOf: (index: number) => string,
 ): (one: number, other: number) => number {
   const hashesByText = new Map<string, number>();
+  const computeHash = (text: string): number => {
+    const unitHash = hashesByText.get(text) ?? hash("sha256", text, "buffer").readUIntBE(0, HASH_BYTES);
+    hashesByText.set(text, unitHash);
+    return unitHash;
+  };
+  // A text without punctuation has so many units that their hashes are looked up by index.
+  const hashes = new Float64Array(unitCount + COMPARED_UNITS).fill(-1);
   const hashOf = (index: number): number => {
-    if (index >= unitCount) return -1;
-    const text = textOf(index);
-    const known = hashesByText.get(text) ?? hash("sha256", text, "buffer").readUIntBE(0, HASH_BYTES);
-    hashesByText.set(text, known);
-    return known;
+    if (index < unitCount && hashes[index] === -1) hashes[index] = computeHash(textOf(index));
+    return hashes[index] ?? -1;
   };
   return (one, other) => {
     for (let ahead = 0; ahead < COMPARED_UNITS; ahead += 1) {

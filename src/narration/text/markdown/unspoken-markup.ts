@@ -5,6 +5,7 @@
  * `10:30:15`, `a == b`, `C++`) is kept.
  */
 import type { UnspokenList } from "../blocks.ts";
+import { isBlank } from "../characters.ts";
 import { HARD_BREAK } from "../normalize.ts";
 import { withoutFrames } from "../plain/tables.ts";
 import type { UnspokenKind } from "../unspoken-kinds.ts";
@@ -128,7 +129,6 @@ const IS_PATH = /^\S+\.\w{2,5}$|^(?:\S*\/){2,}\S*$/;
 const BOX_INDENTATION = 4;
 /** A heading without a blank behind its signs: `#Where do we start?`. A single word may be a tag. */
 const TIGHT_HEADING = /^#{1,6}\p{Lu}[\p{L}\p{M}’'-]{0,40} [^#\n]{1,100}[^\s#.,;:]$/u;
-const isBlankLine = (line: string | undefined): boolean => line === undefined || line.trim() === "";
 const CODE_FENCE = /^ {0,3}(`{3,}|~{3,})/;
 
 /** The first line of a table of pandoc: `+-----+-----+`. */
@@ -165,9 +165,9 @@ export function dropUnspokenMarkup(written: string, unspoken: UnspokenList): str
   let indentation = 0;
   const lines = source.split("\n");
   for (const [index, wholeLine] of lines.entries()) {
-    const isBlank = wholeLine.trim() === "";
-    while (!isBlank && !wholeLine.startsWith(" ".repeat(indentation))) indentation -= BOX_INDENTATION;
-    const line = isBlank ? "" : wholeLine.slice(indentation);
+    const isEmpty = isBlank(wholeLine);
+    while (!isEmpty && !wholeLine.startsWith(" ".repeat(indentation))) indentation -= BOX_INDENTATION;
+    const line = isEmpty ? "" : wholeLine.slice(indentation);
     const mark = CODE_FENCE.exec(line)?.[1] ?? "";
     if (fence === "" && mark !== "") {
       close(true);
@@ -187,7 +187,7 @@ export function dropUnspokenMarkup(written: string, unspoken: UnspokenList): str
         unspoken.add("template", boxLine.trim());
         indentation += BOX_INDENTATION;
         openLines.push("", title, "");
-      } else if (TIGHT_HEADING.test(line) && isBlankLine(lines[index - 1]) && isBlankLine(lines[index + 1]))
+      } else if (TIGHT_HEADING.test(line) && isBlank(lines[index - 1]) && isBlank(lines[index + 1]))
         openLines.push(line.replace(/^#+/, "$& "));
       else openLines.push(line.replace(LINE_MARKS, (found) => (found.startsWith("|") ? HARD_BREAK : "")));
     }

@@ -3,7 +3,7 @@
  * as `Title: …`, also the title page of a Fountain script. Evidence: form.
  */
 import type { UnspokenList } from "../blocks.ts";
-import { hasWords } from "../characters.ts";
+import { hasWords, isBlank } from "../characters.ts";
 import { collapseSpaces } from "../normalize.ts";
 
 /** A text without its header, and what the header says. */
@@ -62,30 +62,28 @@ export function readFields(lines: readonly string[]): Pick<HeadedText, "title" |
   return { title: values.title.join(" ") || null, author: values.author.join(", ") || null };
 }
 
+/** Returns the fields at the beginning, with their continuations; empty if text follows directly. */
+function readHeaderLines(lines: readonly string[], isField: (line: string) => boolean): readonly string[] {
+  let end = 0;
+  for (const [index, line] of lines.slice(0, MAX_HEADER_LINES).entries()) {
+    const isContinued = /^[ \t]+\S/.test(line) && index === end && end > 0;
+    if (isField(line) || isContinued) end = index + 1;
+    else if (!isBlank(line)) break;
+  }
+  return isBlank(lines[end]) ? lines.slice(0, end) : [];
+}
+
 /** Returns the lines of a title block of pandoc: title, authors and date, each with `%`. */
-function readPercentLines(lines: readonly string[]): string[] {
-  const end = lines.findIndex((line, index) => !/^%/.test(line) && !(index > 0 && /^[ \t]+\S/.test(line)));
-  const header = lines.slice(0, end === -1 ? undefined : end);
-  return header.filter((line) => line.startsWith("%")).length <= 3 && !/\S/.test(lines[header.length] ?? "")
-    ? header
-    : [];
+function readPercentLines(lines: readonly string[]): readonly string[] {
+  if (!/^%[ \t]+[^\p{Ll}\s]/u.test(lines[0] ?? "")) return [];
+  const header = readHeaderLines(lines, (line) => line.startsWith("%"));
+  return header.filter((line) => line.startsWith("%")).length <= 3 ? header : [];
 }
 
 /** Returns the lines `Title: …`, `Author: …` and the like at the beginning. A header has a title. */
-function readFieldLines(lines: readonly string[]): string[] {
-  const isField = (line: string | undefined): boolean => FIELD.test(line ?? "") && !/=/.test(line ?? "");
-  let end = 0;
-  for (let index = 0; index < Math.min(lines.length, MAX_HEADER_LINES); index += 1) {
-    const line = lines[index] ?? "";
-    const isContinued = /^[ \t]+\S/.test(line) && index === end && end > 0;
-    if (isField(line) || isContinued) end = index + 1;
-    else if (/\S/.test(line)) break;
-  }
-  const header = lines.slice(0, end);
-  return header.some((line) => FIELD.exec(line)?.groups?.["title"] !== undefined) &&
-    !/\S/.test(lines[end] ?? "")
-    ? header
-    : [];
+function readFieldLines(lines: readonly string[]): readonly string[] {
+  const header = readHeaderLines(lines, (line) => FIELD.test(line) && !line.includes("="));
+  return header.some((line) => FIELD.exec(line)?.groups?.["title"] !== undefined) ? header : [];
 }
 
 /** Removes the header above a text, and returns the title and author that it names. */
@@ -100,7 +98,7 @@ export function withoutHeader(text: string, unspoken: UnspokenList): HeadedText 
     .trimStart()
     .split("\n")
     .map((line) => (line.startsWith(indentation) ? line.slice(indentation.length) : line));
-  const percent = /^%[ \t]+[^\p{Ll}\s]/u.test(lines[0] ?? "") ? readPercentLines(lines) : [];
+  const percent = readPercentLines(lines);
   const fields = percent.length > 0 ? percent : readFieldLines(lines);
   if (fields.length === 0) return { text, title: null, author: null };
   unspoken.add("front_matter", fields.join(" "));

@@ -3,6 +3,7 @@
  * form and sequence. Numbers alone on a line are page numbers only if they rise and interrupt sentences.
  */
 import type { UnspokenList } from "../blocks.ts";
+import { isBlank } from "../characters.ts";
 import { HARD_BREAK } from "../normalize.ts";
 import { parseColumns, withoutFrames } from "./tables.ts";
 
@@ -43,8 +44,6 @@ const MAX_LINE_CODE_UNITS = 400;
 const ENDS_CLAUSE = /[.!?…:;。！？”’"'»」』)）\]]\s*$/;
 
 const BEGINS_IN_SMALL = /^\s*\p{Ll}/u;
-
-const isBlank = (line: string | undefined): boolean => line === undefined || !/\S/.test(line);
 
 /** A number that may be that of a page, in a form: `footer`, `named`, `bare`, or the words of a running head. */
 interface PageNumber {

@@ -4,7 +4,7 @@
  * least two cues.
  */
 import type { UnspokenList } from "../blocks.ts";
-import { ENDS_SENTENCE } from "../characters.ts";
+import { ENDS_SENTENCE, isBlank } from "../characters.ts";
 import { containsCues, parseCueTimes } from "./time-codes.ts";
 
 const CUE_NUMBER_LINE = /^\s*\d{1,6}\s*$/;
@@ -20,7 +20,6 @@ const LONG_PAUSE_SECONDS = 1.5;
 export function withoutCueTimes(text: string, unspoken: UnspokenList): string {
   if (!containsCues(text)) return text;
   const lines = text.split("\n");
-  const isBlank = (index: number): boolean => (lines[index] ?? "").trim() === "";
   const isTimes = (index: number): boolean => parseCueTimes(lines[index] ?? "") !== null;
   const keptLines: string[] = [];
   let open: "cue" | "header" | null = null;
@@ -33,14 +32,14 @@ export function withoutCueTimes(text: string, unspoken: UnspokenList): string {
       if (ENDS_SENTENCE.test(last) && times.startSeconds - endsAt >= LONG_PAUSE_SECONDS) keptLines.push("");
       endsAt = times.endSeconds;
       open = "cue";
-    } else if (isBlank(index)) {
+    } else if (isBlank(line)) {
       if (open === null || !(isTimes(index + 1) || isTimes(index + 2))) keptLines.push(line);
       open = null;
-    } else if (isTimes(index + 1) && (CUE_NUMBER_LINE.test(line) || isBlank(index - 1))) open = null;
+    } else if (isTimes(index + 1) && (CUE_NUMBER_LINE.test(line) || isBlank(lines[index - 1]))) open = null;
     else if (open === "cue") {
       last = line.replace(STYLE_TAGS, "").trim();
       keptLines.push(last);
-    } else if (open === null && !(HEADER_LINE.test(line) && isBlank(index - 1))) keptLines.push(line);
+    } else if (open === null && !(HEADER_LINE.test(line) && isBlank(lines[index - 1]))) keptLines.push(line);
     else open = "header";
   }
   return keptLines.join("\n");

@@ -8,7 +8,13 @@ import type { UnspokenList } from "../blocks.ts";
 import { ENDS_SENTENCE, hasWords } from "../characters.ts";
 import { collapseSpaces, HARD_BREAK, normalizeLines } from "../normalize.ts";
 import { buildVoiceSettingsKey, type Speaker, type SpeakersByName } from "../plan-types.ts";
-import { FILM_SCENE, findDialogueNames, parseNameAbove, type VoicelessName } from "./voiceless-names.ts";
+import {
+  FILM_SCENE,
+  findDialogueNames,
+  NO_NAME_ABOVE,
+  parseNameAbove,
+  type VoicelessName,
+} from "./voiceless-names.ts";
 
 const MAX_NAME_CODE_UNITS = 100;
 const COLON = /[:：]/;
@@ -28,7 +34,6 @@ const NAME_ALONE = new RegExp(
 );
 /** Names alone on a line that may be labels although `voices` lacks them. */
 const NAME_FORM = /^\p{Lu}(?:[\p{Lu}\p{M}\p{N}.'’ -]{0,30}|[\p{L}\p{M}\p{N}'’ -]{0,30})$/u;
-const SCENE_HEADING = /^(?:INT|EXT|ACT|SCENE|CHAPTER|PART|THE END)\b/;
 const MIN_RECURRENCES = 2;
 const MIN_VOICELESS_RECURRENCES = 3;
 
@@ -392,7 +397,7 @@ export class SpeakerLabels {
     const [label, name = ""] = NAME_ALONE.exec(head) ?? [];
     if (label === undefined) return null;
     const key = this.#deriveKey(name);
-    const isName = this.#speakersByKey.has(key) || (NAME_FORM.test(name) && !SCENE_HEADING.test(name));
+    const isName = this.#speakersByKey.has(key) || (NAME_FORM.test(name) && !NO_NAME_ABOVE.test(name));
     return isName ? { label, key, name } : null;
   }
 

@@ -39,7 +39,8 @@ const MIN_CHANGES = 1 / 3;
 const NAME_ABOVE =
   /^\s*@?((?:(?:MRS?|MS|DR|ST|Mrs?|Ms|Dr|St)\. )?\p{Lu}[\p{L}\p{M}\p{N}.'’ -]{0,40}?)[ \t]*(?:\([^()]{1,40}\)[ \t]*){0,3}\^?[ \t]*([:：]?)\s*$/u;
 const MAX_NAME_LINE_CODE_UNITS = 160;
-const NO_NAME_ABOVE = /^(?:INT|EXT|ACT|SCENE|CHAPTER|PART|THE END|NOTE|WARNING|TIP)\b/;
+/** Words in capitals that are no names, although they may stand alone above a text. */
+export const NO_NAME_ABOVE = /^(?:INT|EXT|ACT|SCENE|CHAPTER|PART|THE END|NOTE|WARNING|TIP)\b/;
 const MIN_NAMES_ABOVE = 3;
 const MIN_NAMES_IN_FILM = 2;
 
