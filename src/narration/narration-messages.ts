@@ -8,6 +8,7 @@ import type { Standstill } from "../requests/activity.ts";
 import {
   estimateSecondsLeft,
   extendByWait,
+  isJoinedLater,
   type NarrationTotals,
   type NarrationView,
 } from "./narration-view.ts";
@@ -231,19 +232,15 @@ function describeComingCosts({ parts, credits }: NarrationView, reader: Reader):
 }
 
 /** Returns a sentence for a narration that was just stopped: its file will be joined after the call has returned. */
-function announceJoinedFile(
-  { isSheet, problems, files, parts, incompletePath }: NarrationView,
-  reader: Reader,
-): string {
+function announceJoinedFile(view: NarrationView, reader: Reader): string {
+  const { incompletePath } = view;
   const where =
     incompletePath === null
       ? "to files with (incomplete) in their names"
       : `as ${incompletePath}, or with a number if that name is taken`;
-  const isToJoin = isStoppedAsAsked({ problems }) && files.length === 0 && !isSheet;
-  const again = reader === "terminal" ? "the same command" : "a call with the narration_id alone";
-  return isToJoin && parts.saved + parts.running > 0
-    ? `What is saved is then joined ${where}; ${again} says when it is there.`
-    : "";
+  // The player in the chat shows this sentence to a person, and looks by itself. An assistant reads its next step.
+  const again = reader === "terminal" ? "; the same command says when it is there" : "";
+  return isJoinedLater(view) ? `What is saved is then joined ${where}${again}.` : "";
 }
 
 /** Names parts by their numbers, counted from 1: "part 3 of 9", "parts 1 to 3 and 7 of 9". */
@@ -293,7 +290,7 @@ export function describeNarration(
           describeShortParts(view),
         ]
       : []),
-    ...(status === "running" ? [view.listening ?? ""] : unspoken),
+    ...(status === "running" ? [view.listening] : unspoken),
   ]);
 }
 

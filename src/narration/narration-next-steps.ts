@@ -2,7 +2,7 @@
 import { parseErrorCode, type Reader, type Wording } from "../errors.ts";
 import { REMEDIES } from "../remedies.ts";
 import type { ListedNarration } from "./listed-narrations.ts";
-import type { NarrationView } from "./narration-view.ts";
+import { isJoinedLater, type NarrationView } from "./narration-view.ts";
 import { coversLikelyCost, paysForNoPart } from "./plan-messages.ts";
 
 /** The next step of what a list shows as saved. */
@@ -143,7 +143,7 @@ function describeStoppedStep(view: NarrationView, call: string, option: string):
     };
   if (first.code === "stopped")
     return {
-      assistant: `Tell the user that it is stopped. If they want to go on: ${resume}.`,
+      assistant: `Tell the user that it is stopped.${isJoinedLater(view) ? " A call with the narration_id alone says when the file is there." : ""} If they want to go on: ${resume}.`,
       terminal: goesOn,
     };
   if (first.code === "max_credits_reached" || first.code === "cancelled")

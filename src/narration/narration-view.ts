@@ -21,7 +21,7 @@ import { isWithService, listPartProblems, type NarrationProblem, type PartState 
 import { getPartSpeed } from "./parts.ts";
 import { listPlannedFiles } from "./planned-files.ts";
 import { type ChapterEstimate, estimateChapters, type PartEstimate } from "./planning/chapter-estimates.ts";
-import type { Remark, StoredPlan } from "./planning/stored-plan.ts";
+import { getPlanFormat, type Remark, type StoredPlan } from "./planning/stored-plan.ts";
 
 export type NarrationStatus = NarrationRow["status"];
 export type ShownPartStatus = "not_started" | "running" | "saved" | "failed";
@@ -71,6 +71,8 @@ export interface NarrationView extends NarrationTotals {
   readonly keptPaths: readonly string[];
   /** Where what is saved is joined if the whole never is; `null` for several files. */
   readonly incompletePath: string | null;
+  /** How it can be heard while it is made; may be empty. */
+  readonly listening: string;
   // What the call adds to what the rows say:
   /** Whether the narration was already finished before this call and this call cost nothing. */
   readonly isRepeat?: boolean;
@@ -96,9 +98,11 @@ export interface NarrationView extends NarrationTotals {
   readonly standstill?: Standstill;
   /** Running narrations to which parts belong that are still to be made. */
   readonly sharedWith?: readonly string[];
-  /** How a running narration can be heard. */
-  readonly listening?: string;
 }
+
+/** Whether it was just stopped, so that what is saved is joined after the call has returned. */
+export const isJoinedLater = ({ problems, files, isSheet, parts }: NarrationView): boolean =>
+  problems[0]?.code === "stopped" && files.length === 0 && !isSheet && parts.saved + parts.running > 0;
 
 const EXCERPT_CODE_POINTS = 60;
 
@@ -389,6 +393,8 @@ export async function buildNarrationView(
     outdatedPaths: files.flatMap((file) => (isOutdated(file, viewed) ? [file.audio.path] : [])),
     keptPaths: isSheet && status === "finished" ? await listKeptPaths(deps, checked.files) : [],
     incompletePath: buildIncompletePath(narration, plan, deps.folder.root),
+    // The player in the chat finds this sentence, and promises no part.
+    listening: getPlanFormat(plan) === "pcm" ? "In pcm, only the joined file can be played." : "",
     takenNames: status === "finished" ? await judgeTakenNames(deps, checked.files, plan) : null,
   };
 }

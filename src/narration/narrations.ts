@@ -542,8 +542,8 @@ export class NarrationOperations {
     const view = { ...built, isStop, sharedWith, ...(note === undefined ? {} : { note }) };
     if (view.status === "running") {
       const count = { done: view.parts.saved, total: view.parts.total };
-      const listening = await describeListening(this.#deps.folder, view.narrationId, plan, count);
-      return { ...view, listening };
+      const where = await describeListening(this.#deps.folder, view.narrationId, plan, count);
+      return { ...view, listening: `${view.listening} ${where}`.trim() };
     }
     if (view.status !== "planned") return view;
     const limit = Math.min(view.credits.suggestedMax, refusedLimit);

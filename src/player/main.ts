@@ -14,7 +14,7 @@ import {
 } from "./host.ts";
 import { openAudioFile } from "./open-audio-file.ts";
 import { parseFields, parseText } from "./parse-fields.ts";
-import { isRunning, pollUntilEnded } from "./poll-task.ts";
+import { isRunning, pollUntilEnded, watchStopped } from "./poll-task.ts";
 import { RunningNarration } from "./running-narration.ts";
 import { DamagedFileError, type SegmentReader } from "./segment-reader.ts";
 import {
@@ -232,6 +232,8 @@ function showResult(result: ShownResult): void {
   if (audioFile === undefined) {
     // What was heard of a stopped narration stays playable.
     if (heard !== null) running = heard;
+    if (result.status === "stopped")
+      void watchStopped(result, () => versionAtStart === displayVersion, showResult);
     if (result.kind !== "task" || result.status !== "succeeded") return;
     if (isSupported("tools/call")) offerFetch(() => fetchAudio(result, versionAtStart));
     else offerMessage(result);

@@ -16,6 +16,9 @@ const computePauseSeconds = (reads: number): number => Math.min(2 + reads / 20, 
 /** The beginning of the status line of a running narration, as `src/narration/render-parts-table.ts` writes it. */
 const RUNNING_PREFIX = "running. ";
 
+/** What that line says if parts cannot be played; see `src/narration/narration-view.ts`. */
+const JOINED_ONLY = "only the joined file can be played";
+
 /** Maximum number of polls; the longest task and a day of listening need fewer. */
 const MAX_POLLS = 50_000;
 
@@ -71,7 +74,9 @@ async function showParts(
   shownTable = buttonsKey;
   const narrationRuns = statusLine.startsWith(RUNNING_PREFIX);
   const sentence = parseText(statusLine.slice(RUNNING_PREFIX.length));
-  const pauseSeconds = running.update(parts, narrationRuns, sentence);
+  const isHeard = !statusLine.includes(JOINED_ONLY);
+  if (!isHeard && narrationRuns) showStatus(sentence);
+  const pauseSeconds = isHeard ? running.update(parts, narrationRuns, sentence) : null;
   return narrationRuns && savedParts < parts.length ? (pauseSeconds ?? usualSeconds) : null;
 }
 
@@ -143,6 +148,29 @@ export async function pollUntilEnded(
       }
     }
     await waitSeconds(computePauseSeconds(reads));
+  }
+}
+
+/** Looks again at a narration that was stopped, until it runs again or has a file. */
+export async function watchStopped(
+  shown: ShownResult,
+  isWanted: () => boolean,
+  onChange: (shown: ShownResult) => void,
+): Promise<void> {
+  let knownTable = "";
+  for (let reads = 0; reads < MAX_POLLS; reads += 1) {
+    await waitSeconds(computePauseSeconds(reads));
+    if (!isWanted()) return;
+    try {
+      const table = await readPartsTable(`audio://narrations/${shown.id}`);
+      if (table === knownTable) continue;
+      const newShown = await readShown(shown);
+      knownTable = table;
+      if (!isWanted()) return;
+      if (isRunning(newShown) || newShown.audioFiles.length > 0) return onChange(newShown);
+    } catch {
+      // A chat that does not answer may do so later.
+    }
   }
 }
 

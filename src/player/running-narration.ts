@@ -18,9 +18,6 @@ const LAST_PART_MARGIN_SECONDS = 0.1;
 const MAX_FAILURES = 3;
 const RETRY_MS = 1000;
 
-/** Thrown if no part of the narration can be played. */
-class FormatError extends HostError {}
-
 /** An estimate of a few seconds is no promise: the part may take longer. */
 const formatWait = (seconds: number): string => {
   if (seconds < 5) return "a few seconds";
@@ -151,7 +148,6 @@ export class RunningNarration implements SegmentReader {
         this.#trouble = "";
         return segment;
       } catch (error) {
-        if (error instanceof FormatError) throw error;
         this.#trouble = error instanceof HostError ? error.message : "It cannot be read.";
         if (this.#player.isOpen(this)) this.#say();
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
@@ -227,11 +223,7 @@ export class RunningNarration implements SegmentReader {
   async #load(row: PartRow): Promise<Segment> {
     const { taskId } = row;
     const { bytes, mimeType } = await readWholeFile(`audio://tasks/${encodeURIComponent(taskId)}/content`);
-    if (!Object.values(MIME_TYPES).includes(mimeType)) {
-      const error = new FormatError("In this format, only the joined file can be played.");
-      this.#unreadable.set("", error.message);
-      throw error;
-    }
+    if (!Object.values(MIME_TYPES).includes(mimeType)) throw new HostError("It cannot be played here.");
     if (!this.#cues.has(taskId)) void this.#loadCues(row);
     return this.#buildSegment(row, bytes, mimeType);
   }

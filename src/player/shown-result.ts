@@ -159,26 +159,30 @@ function parseNarration(
     return audioFile === null ? [] : [audioFile];
   });
   const seconds = audioFiles.reduce((sum, audioFile) => sum + (audioFile.seconds ?? 0), 0);
+  const status = parseText(structuredContent["status"], 20);
+  const problems = parseEntries(structuredContent["problems"]);
+  const credits = parseFields(structuredContent["credits"]);
+  const isLimit = parseFields(problems[0])["code"] === "max_credits_reached";
+  const limit = isLimit ? formatCredits(credits["suggested_max"]).map((most) => `, for at most ${most}`) : "";
+  const goOn = status === "stopped" ? ` Ask for the rest: “Go on with this narration${limit}.”` : "";
+  const message = `${parseText(structuredContent["message"]) || messageForPeople}${goOn}`;
   return {
     kind: "narration",
     id: narrationId,
     title,
-    status: parseText(structuredContent["status"], 20),
-    message: parseText(structuredContent["message"]) || messageForPeople,
+    status,
+    message,
     isError,
     facts: [
       ...(audioFiles[0] === undefined ? [] : [audioFiles[0].format, formatClock(seconds)]),
       // Omit the credits while the narration is being made, because its message states the cost so far.
-      ...(audioFiles[0] === undefined
-        ? []
-        : formatCredits(parseFields(structuredContent["credits"])["charged"])),
+      ...(audioFiles[0] === undefined ? [] : formatCredits(credits["charged"])),
     ],
     take: null,
     audioFiles,
     parts: total === null ? null : { saved: parseNumber(parts["saved"], total) ?? 0, total },
     // If parts have problems, the message stays visible after the sound is open.
-    note:
-      parseEntries(structuredContent["problems"]).length > 0 ? parseText(structuredContent["message"]) : "",
+    note: problems.length > 0 ? message : "",
   };
 }
 

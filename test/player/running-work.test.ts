@@ -89,7 +89,7 @@ describeWithBrowser("the player", () => {
     expect(await player.locator("#count").textContent()).toMatch(/^\d+ of \d+ parts$/);
     await player.getByRole("button", { name: "Stop" }).click();
     await messageOf(player)
-      .getByText(/^Stopped: /)
+      .getByText(/^Stopped, as asked for: /)
       .waitFor();
     expect(await player.locator("#making").isVisible()).toBe(false);
   });

@@ -312,7 +312,7 @@ describeWithBrowser("a narration that is being made", () => {
     await startsSounding(player);
     await player.getByRole("button", { name: "Stop", exact: true }).click();
     await messageOf(player)
-      .getByText(/Stopped: /)
+      .getByText(/Stopped, as asked for: /)
       .waitFor();
     const rows = (await readRows(server, id)).slice(0, 4);
     await hearsLast(player, rows);
@@ -321,6 +321,57 @@ describeWithBrowser("a narration that is being made", () => {
     const { path } = await waitForEnd(server, id);
     expectUnheard("after a stop", measureGaps(recording, decodeFile(path), rows));
     expect(stage.speech.prompts.length).toBeLessThan(9);
+  });
+
+  it("says after a stop how to go on, and follows the narration when it goes on, and its file", async (test) => {
+    const stage = await openStage(test);
+    const server = await stage.startServer();
+    stage.speech.held = /Turn [2-9]\./;
+    const { result, id } = await beginDialogue(server, 5);
+    const { player, result: show, hostRequests } = await open(test, server);
+    await show(result);
+    await waitForSaved(server, id, 1);
+    await player.getByRole("button", { name: "Stop", exact: true }).click();
+    const message = messageOf(player);
+    await message.getByText("Ask for the rest: “Go on with this narration.”").waitFor();
+    expect(await message.textContent()).not.toMatch(/narrate|narration_id|max_credits|call/i);
+    // The tool is called after a change alone, because a call may need the person's permission.
+    await sleep(5000);
+    const calls = hostRequests.filter(({ method }) => method === "tools/call");
+    expect(calls.length).toBeLessThanOrEqual(2);
+    await server.call("narrate", { narration_id: id, max_credits: 20_000, wait_seconds: 0 });
+    await player.getByRole("list", { name: "Parts" }).getByText("running").first().waitFor();
+    await player.getByRole("button", { name: "Stop", exact: true }).click();
+    await message.getByText("Ask for the rest").waitFor();
+    stage.speech.held = /^$/;
+    await player.getByText("Saved as").waitFor();
+    expect(await player.locator("#path").textContent()).toContain("(incomplete)");
+    await message.getByText("Ask for the rest").waitFor();
+    await playButton(player).click();
+    await startsSounding(player);
+  });
+
+  it("says that the credits are used up when that ends a jump", async (test) => {
+    const stage = await openStage(test);
+    const server = await stage.startServer();
+    stage.speech.held = /Turn [3-9]\./;
+    const { result, id } = await beginDialogue(server, 9);
+    const { player, result: show } = await open(test, server);
+    await show(result);
+    await waitForSaved(server, id, 2);
+    await playButton(player).click();
+    await startsSounding(player);
+    await partButton(player, 9).click();
+    await messageOf(player).getByText("Part 9 is likely in").waitFor();
+    await server.call("narrate", { narration_id: id, max_credits: 100, wait_seconds: 0 });
+    stage.speech.held = /^$/;
+    const message = messageOf(player);
+    await message.getByText("leaves no room for another part").waitFor();
+    await message
+      .getByText(/Ask for the rest: “Go on with this narration, for at most \d+ credits\.”/)
+      .waitFor();
+    await playButton(player).click();
+    await startsSounding(player);
   });
 
   it("stops at the end of what is there when it is stopped while it waits for a part", async (test) => {
@@ -337,7 +388,7 @@ describeWithBrowser("a narration that is being made", () => {
       .waitFor();
     await player.getByRole("button", { name: "Stop", exact: true }).click();
     await messageOf(player)
-      .getByText(/Stopped: /)
+      .getByText(/Stopped, as asked for: /)
       .waitFor();
     await playButton(player).waitFor();
     // Nothing of the end is heard a second time.
@@ -445,11 +496,18 @@ describeWithBrowser("a narration that is being made", () => {
   it("says that parts of pcm are not played before they are joined", async (test) => {
     const stage = await openStage(test);
     const server = await stage.startServer();
-    stage.speech.held = /Turn 3\./;
-    const { result } = await beginDialogue(server, 3, { output_format: "pcm" });
+    stage.speech.held = /Turn [1-3]\./;
+    const { result, id } = await beginDialogue(server, 3, { output_format: "pcm" });
     const { player, result: show } = await open(test, server);
     await show(result);
-    await messageOf(player).getByText("only the joined file can be played").waitFor();
+    const says = () => messageOf(player).textContent();
+    expect(await says()).toContain("only the joined file can be played");
+    await player.getByRole("list", { name: "Parts" }).getByRole("button").first().click();
+    expect(await says()).toContain("only the joined file can be played");
+    expect(await playButton(player).isVisible()).toBe(false);
+    stage.speech.held = /Turn 3\./;
+    await waitForSaved(server, id, 2);
+    expect(await says()).toContain("only the joined file can be played");
     stage.speech.held = /^$/;
     await player.getByText("Saved as").waitFor();
     await playButton(player).click();

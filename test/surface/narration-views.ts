@@ -42,6 +42,7 @@ const planned: NarrationView = {
   canChooseSooner: false,
   isTimed: false,
   unjoinedParts: [],
+  listening: "",
   retakenPartCount: 0,
   shortPartCount: 0,
 };
