@@ -2,14 +2,17 @@
 import { sql } from "kysely";
 import { z } from "zod";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
+import { SUBMISSIONS_PER_WINDOW } from "../contract/service-limits.ts";
 import { parseJson } from "../parse-json.ts";
 import { type Bill, readBill } from "./bills.ts";
-import { type Db, splitRows, type Tx } from "./database.ts";
+import { type Db, splitRows } from "./database.ts";
 import { selectFiles } from "./file-rows.ts";
 import { isVisible, type Ledger, listVisibleApiKeys } from "./ledger.ts";
+import { buildLimitTiming } from "./limit-timing.ts";
 import { isHeld, type OpenTransaction, runSnapshot } from "./open-transaction.ts";
 import {
   ATTEMPT_COLUMNS,
+  type AttemptStatus,
   type FileRow,
   isWhole,
   type NarrationRow,
@@ -214,7 +217,7 @@ export const readNarration = (ledger: Ledger, id: string): Promise<NarrationSnap
       parts,
       tasks: await readTasks(open, narration, listFingerprints(parts)),
       bill: await readBill(tx, id),
-      pace: await readPace(tx, narration),
+      pace: await readPace(open, narration),
       ...deriveWanted(ledger, narration, await listStandingWishes(open, id)),
       files: await selectFiles(tx, id),
     };
@@ -254,22 +257,44 @@ export const readRound = (
     };
   });
 
-/** What the present run has paid for and saved. */
+/** What the time left of a run is estimated from. */
 export interface RunPace {
-  readonly savedCount: number;
-  /** When the last of it ended; `null` if nothing is saved. */
-  readonly lastSavedAtMs: number | null;
+  /** How long the service counts a submission. */
+  readonly windowSeconds: number;
+  /** The newest attempts that the run has paid for. */
+  readonly attempts: readonly PacedAttempt[];
 }
 
-async function readPace(tx: Tx, { id, run }: NarrationRow): Promise<RunPace> {
-  const { count, lastSavedAtMs } = await tx
+interface PacedAttempt {
+  readonly request: string;
+  readonly status: AttemptStatus;
+  readonly sentAtMs: number;
+  /** `null` while the service works on it, and if it has failed. */
+  readonly madeAtMs: number | null;
+}
+
+/** Two minutes of attempts at full speed. */
+const PACED_ATTEMPTS = 2 * SUBMISSIONS_PER_WINDOW;
+
+async function readPace({ tx, ledger }: OpenTransaction, { id, run }: NarrationRow): Promise<RunPace> {
+  const attempts = await tx
     .selectFrom("agm_attempt")
-    .select([sql<number>`COUNT(*)`.as("count"), sql<number | null>`MAX(finished_at_ms)`.as("lastSavedAtMs")])
+    .select(["request", "status", "spent_at_ms", "accepted_at_ms", "finished_at_ms"])
     .where("payer", "=", id)
     .where("payer_run", "=", run)
-    .where("status", "=", "saved")
-    .executeTakeFirstOrThrow();
-  return { savedCount: Number(count), lastSavedAtMs };
+    .orderBy("spent_at_ms", "desc")
+    .limit(PACED_ATTEMPTS)
+    .execute();
+  return {
+    windowSeconds: buildLimitTiming(ledger.timeScale).windowMs / 1000,
+    attempts: attempts.map(({ request, status, spent_at_ms, accepted_at_ms, finished_at_ms }) => ({
+      request,
+      status,
+      // The service counts a submission from its answer on.
+      sentAtMs: accepted_at_ms ?? spent_at_ms,
+      madeAtMs: status === "failed" ? null : finished_at_ms,
+    })),
+  };
 }
 
 /** How far a narration is. */
@@ -312,7 +337,7 @@ export const readProgress = (ledger: Ledger, id: string): Promise<NarrationProgr
       isWanted: deriveWanted(ledger, narration, wishes).isWanted,
       savedPartCount: Number(saved ?? 0),
       totalPartCount: Number(total),
-      pace: await readPace(tx, narration),
+      pace: await readPace(open, narration),
       bill: await readBill(tx, id),
     };
   });

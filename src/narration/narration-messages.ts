@@ -5,13 +5,7 @@ import type { Reader } from "../errors.ts";
 import type { NarrationProgress } from "../ledger/narration-rows.ts";
 import type { FileRow } from "../ledger/schema.ts";
 import type { Standstill } from "../requests/activity.ts";
-import {
-  estimateSecondsLeft,
-  extendByWait,
-  isJoinedLater,
-  type NarrationTotals,
-  type NarrationView,
-} from "./narration-view.ts";
+import { isJoinedLater, type NarrationTotals, type NarrationView } from "./narration-view.ts";
 import { DEFAULT_RETAKE_TAKE } from "./parts.ts";
 import {
   coversLikelyCost,
@@ -24,6 +18,7 @@ import {
 } from "./plan-messages.ts";
 import { formatCount, formatDuration } from "./quantity-words.ts";
 import { formatNumberSpans } from "./text/number-spans.ts";
+import { estimateSecondsLeft } from "./time-left.ts";
 
 /** Lists the first of several names, and says how many more there are. */
 const listFirst = (names: readonly string[], max: number): string =>
@@ -35,13 +30,12 @@ export const sumSeconds = (files: NarrationView["files"]): number =>
 
 /** Describes the progress of a running narration in one line. */
 export function describeProgress(
-  { narration, pace, savedPartCount, totalPartCount, bill }: NarrationProgress,
+  { pace, savedPartCount, totalPartCount, bill }: NarrationProgress,
   nowMs: number,
   standstill: Standstill | null,
 ): string {
   const missingCount = totalPartCount - savedPartCount;
-  const estimated = estimateSecondsLeft(narration.started_at_ms, pace, missingCount, nowMs);
-  const secondsLeft = extendByWait(estimated, standstill ?? undefined);
+  const secondsLeft = estimateSecondsLeft(pace, missingCount, nowMs, standstill);
   const time = missingCount > 0 && secondsLeft !== null ? `; about ${formatDuration(secondsLeft)} left` : "";
   const soFar = `Part ${savedPartCount} of ${totalPartCount} saved; ${Math.round(bill.charged)} credits`;
   return standstill === null ? `${soFar}${time}` : `${soFar}${time}. ${standstill.sentence}`;

@@ -1,15 +1,11 @@
 /** Builds the `NarrationView`, which callers get about a narration: its totals, files and problems. */
 import { join } from "node:path";
 import { chargeForSeconds, MINIMUM_CHARGE_SECONDS, RESERVED_CREDITS } from "../contract/billing.ts";
-import {
-  LIMIT_WINDOW_SECONDS,
-  MAX_CONCURRENT_TASKS,
-  SUBMISSIONS_PER_WINDOW,
-} from "../contract/service-limits.ts";
+import { MAX_CONCURRENT_TASKS } from "../contract/service-limits.ts";
 import { takeFirstCodePoints } from "../contract/unicode.ts";
 import { probeNameAvailability } from "../files/free-names.ts";
 import { listSavedAt } from "../ledger/file-rows.ts";
-import { type NarrationSnapshot, parseProblem, type RunPace } from "../ledger/narration-rows.ts";
+import { type NarrationSnapshot, parseProblem } from "../ledger/narration-rows.ts";
 import type { FileRow, NarrationRow, PartRow } from "../ledger/schema.ts";
 import type { Standstill } from "../requests/activity.ts";
 import type { RequestDeps } from "../requests/deps.ts";
@@ -22,6 +18,7 @@ import { getPartSpeed } from "./parts.ts";
 import { listPlannedFiles } from "./planned-files.ts";
 import { type ChapterEstimate, estimateChapters, type PartEstimate } from "./planning/chapter-estimates.ts";
 import { getPlanFormat, type Remark, type StoredPlan } from "./planning/stored-plan.ts";
+import { estimateSecondsLeft } from "./time-left.ts";
 
 export type NarrationStatus = NarrationRow["status"];
 export type ShownPartStatus = "not_started" | "running" | "saved" | "failed";
@@ -124,39 +121,6 @@ function sumLimit(charged: number, prices: readonly number[], margin: number, to
   const earlier = Math.ceil(margin * sum(prices.slice(0, earlierCount)));
   const last = RESERVED_CREDITS * (prices.length - earlierCount);
   return charged + Math.min(earlier, RESERVED_CREDITS * earlierCount) + last;
-}
-
-/**
- * Minimum seconds per part, on average, because the service limits the submissions per minute. The first few parts take
- * less time, because their submissions may be sent at once.
- */
-const MIN_SECONDS_PER_PART = LIMIT_WINDOW_SECONDS / SUBMISSIONS_PER_WINDOW;
-
-/**
- * Estimates the remaining seconds from the average time per part that this run has saved. Before the first part is saved, uses
- * `MIN_SECONDS_PER_PART`. Subtracts the time since the latest part was saved, but never more than half of the estimate.
- */
-export function estimateSecondsLeft(
-  startedAtMs: number,
-  { savedCount, lastSavedAtMs }: RunPace,
-  missingParts: number,
-  nowMs: number,
-): number {
-  const lastSavedMs = lastSavedAtMs ?? startedAtMs;
-  const isPaced = savedCount > 0 && lastSavedMs > startedAtMs;
-  const secondsPerPart = isPaced ? (lastSavedMs - startedAtMs) / 1000 / savedCount : MIN_SECONDS_PER_PART;
-  const secondsToGo = Math.max(
-    missingParts * secondsPerPart,
-    (missingParts - SUBMISSIONS_PER_WINDOW) * MIN_SECONDS_PER_PART,
-  );
-  const passedSeconds = Math.max(0, nowMs - lastSavedMs) / 1000;
-  return Math.round(Math.max(secondsToGo - passedSeconds, secondsToGo / 2));
-}
-
-/** Returns the seconds that are left, at least those for which a limit holds all parts; `null` if nobody knows. */
-export function extendByWait(secondsLeft: number, standstill: Standstill | undefined): number | null {
-  if (standstill === undefined) return secondsLeft;
-  return standstill.waitSeconds === null ? null : Math.max(secondsLeft, standstill.waitSeconds);
 }
 
 /** Derives the status for callers: what nobody wants and this process does not drive is not running. */
@@ -282,10 +246,7 @@ function deriveTotals(
       estimate: Math.round(sum(outlook.map(({ seconds }) => seconds))),
       saved: Math.round(sum(saved.map(({ seconds }) => seconds))),
       /** Estimated seconds until the narration is finished; `null` if the narration does not run. */
-      left:
-        status === "running"
-          ? estimateSecondsLeft(narration.started_at_ms, pace, outlook.length - saved.length, nowMs)
-          : null,
+      left: status === "running" ? estimateSecondsLeft(pace, outlook.length - saved.length, nowMs) : null,
     },
     /** Number of parts to pay for that are so short that each costs the least that is charged. */
     shortPartCount: toPay.filter(({ speechSeconds }) => speechSeconds < MINIMUM_CHARGE_SECONDS).length,

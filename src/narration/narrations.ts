@@ -48,7 +48,6 @@ import { describeProgress } from "./narration-messages.ts";
 import {
   buildNarrationView,
   deriveNarrationStatus,
-  extendByWait,
   type NarrationStatus,
   type NarrationView,
   type ViewedNarration,
@@ -62,6 +61,7 @@ import { type StoredPlan, toRemarks } from "./planning/stored-plan.ts";
 import { isLedgerAway } from "./round.ts";
 import { NarrationRounds } from "./rounds.ts";
 import { describeListening, sweepPlaylists } from "./running-playlist.ts";
+import { estimateSecondsLeft } from "./time-left.ts";
 
 /** Settings that each call may change. Changing them does not make another narration. */
 export interface NarrateChanges {
@@ -512,12 +512,10 @@ export class NarrationOperations {
     const view = await buildNarrationView(this.#deps, viewed);
     const standstill = view.status === "running" ? await this.#explainStandstill(view.narrationId) : null;
     if (standstill === null) return view;
-    const { left } = view.seconds;
-    return {
-      ...view,
-      seconds: { ...view.seconds, left: left === null ? null : extendByWait(left, standstill) },
-      standstill,
-    };
+    const { parts, seconds } = view;
+    const missingCount = parts.total - parts.saved;
+    const left = estimateSecondsLeft(viewed.pace, missingCount, this.#deps.clock.wallMs(), standstill);
+    return { ...view, seconds: { ...seconds, left }, standstill };
   }
 
   /**

@@ -5,15 +5,11 @@ import { isThere } from "../files/saved-copies.ts";
 import { listFiles } from "../ledger/file-rows.ts";
 import type { RequestDeps } from "../requests/deps.ts";
 import { toSavedFile } from "../requests/saved-audio.ts";
-import {
-  estimateSecondsLeft,
-  extendByWait,
-  type NarrationView,
-  type ViewedNarration,
-} from "./narration-view.ts";
+import type { NarrationView, ViewedNarration } from "./narration-view.ts";
 import type { PartState } from "./part-status.ts";
 import { getPlannedPart } from "./parts.ts";
 import { getPlanFormat, type StoredPlan } from "./planning/stored-plan.ts";
+import { forecastSaves } from "./time-left.ts";
 
 export interface PartTime {
   /** When the part's sound begins, in seconds from the beginning of the narration as one file. */
@@ -96,13 +92,13 @@ export class PartTimes {
   /**
    * Computes the times of all parts, in reading order. Parts that are not coming take no time.
    *
-   * @param view says whether missing parts are still to be made, and what holds them
+   * @param view says what holds missing parts
    */
   async compute(
     viewed: ViewedNarration,
-    { seconds, standstill }: Pick<NarrationView, "seconds" | "standstill">,
+    { standstill }: Pick<NarrationView, "standstill">,
   ): Promise<PartTime[]> {
-    const { plan, states, narration, pace } = viewed;
+    const { plan, states } = viewed;
     const audible = await findAudibleParts(this.#deps, plan, states);
     const isCounted = ({ status }: PartState): boolean =>
       status === "saved" || (viewed.status === "running" && status !== "failed" && status !== "skipped");
@@ -136,23 +132,43 @@ export class PartTimes {
         isEstimate = true;
       }
     }
-    const missing = counted.filter(({ status }) => status !== "saved").map(({ part }) => part.position);
-    const order = sortByHearing(missing, narration.heard_part);
+    const readySeconds = this.#forecast(viewed, counted, standstill);
     let last = { startSeconds: 0, isEstimate: false };
     return states.map(({ part }) => {
       // A part that is left out begins where the next one does.
       const next = counted.find((state) => state.part.position >= part.position);
       last = starts.get(next?.part.position ?? -1) ?? { ...last, startSeconds: at };
-      const turn = order.indexOf(part.position);
-      const estimated = estimateSecondsLeft(
-        narration.started_at_ms,
-        pace,
-        turn + 1,
-        this.#deps.clock.wallMs(),
-      );
-      const readySeconds = turn === -1 || seconds.left === null ? null : extendByWait(estimated, standstill);
-      return { ...last, readySeconds };
+      return { ...last, readySeconds: readySeconds.get(part.position) ?? null };
     });
+  }
+
+  /** Forecasts by position in how many seconds missing parts are saved. */
+  #forecast(
+    { narration, pace, status }: ViewedNarration,
+    counted: readonly PartState[],
+    standstill: NarrationView["standstill"],
+  ): ReadonlyMap<number, number> {
+    const missing = counted.filter((state) => status === "running" && state.status !== "saved");
+    const order: number[] = [];
+    const forecast = forecastSaves(
+      pace,
+      (sent) => {
+        const unsent = missing.filter(({ task }) => !sent.has(task?.id ?? ""));
+        const list = (isTakenUp: boolean): number[] =>
+          unsent.flatMap((each) => ((each.status === "waiting") === isTakenUp ? [each.part.position] : []));
+        // What waits for its turn already is sent first, whatever is heard.
+        return order.push(...list(true), ...sortByHearing(list(false), narration.heard_part));
+      },
+      this.#deps.clock.wallMs(),
+      standstill,
+    );
+    const turns = new Map(order.map((position, turn) => [position, forecast?.unsent[turn]]));
+    return new Map(
+      missing.flatMap(({ part: { position }, task }) => {
+        const seconds = forecast?.sent.get(task?.id ?? "") ?? turns.get(position);
+        return seconds === undefined ? [] : [[position, Math.ceil(seconds)]];
+      }),
+    );
   }
 
   async #measure(key: string, plan: StoredPlan, parts: readonly AudiblePart[]): Promise<Measurement | null> {
