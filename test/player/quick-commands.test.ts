@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import { DEFAULT_POLICY, describeWithBrowser, NO_MEDIA } from "./chat-host.ts";
 import { saved, serving, tone } from "./made-up-sound.ts";
 import { openPlayerSetup } from "./player-setup.ts";
-import { isRead, playButton, startsSounding } from "./player-view.ts";
+import { isRead, messageOf, playButton, startsSounding } from "./player-view.ts";
 
 const POLICIES = [
   ["audio elements", DEFAULT_POLICY],
@@ -110,6 +110,32 @@ describeWithBrowser("the player", () => {
       }
       expect(faults).toEqual([]);
     });
+  });
+
+  it("loses no press on Play that a person begins while the sound is read", async (test) => {
+    const sound = tone(SECONDS);
+    const serve = serving(sound);
+    const whole = Promise.withResolvers<void>();
+    const { page, player, result } = await setup.chat(test, {
+      answer: async (method, params) => {
+        // The player is shown after the first piece.
+        if (/offset=[1-9]/.test(`${params["uri"]}`)) await whole.promise;
+        return await serve(method, params);
+      },
+    });
+    await result(saved(sound.length, SECONDS));
+    const button = playButton(player);
+    await button.waitFor();
+    // The chat has made room for the whole page.
+    await player.waitForFunction(() => innerHeight >= document.body.scrollHeight);
+    const { x, y, width, height } = (await button.boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 };
+    await page.mouse.move(x + width / 2, y + height / 2);
+    await page.mouse.down();
+    expect(await messageOf(player).textContent()).toBe("Reading the sound…");
+    whole.resolve();
+    await isRead(player);
+    await page.mouse.up();
+    await startsSounding(player);
   });
 
   it("leaves no gap between two segments of decoded samples", async (test) => {

@@ -493,6 +493,34 @@ describeWithBrowser("a narration that is being made", () => {
     expectUnheard("after a chat that was away", later);
   });
 
+  it("keeps Play where it is while the narration is made, stopped and joined", async (test) => {
+    const stage = await openStage(test);
+    const server = await stage.startServer();
+    stage.speech.held = /Turn [3-5]\./;
+    const { result, id } = await beginDialogue(server, 5);
+    const { player, result: show } = await open(test, server);
+    await player.evaluate(() => {
+      const heights = new Set<number>();
+      const look = (): void => {
+        const { height, y } = document.querySelector("#play")?.getBoundingClientRect() ?? new DOMRect();
+        if (height > 0) heights.add(y);
+        requestAnimationFrame(look);
+      };
+      look();
+      Object.assign(globalThis, { heights });
+    });
+    await show(result);
+    await waitForSaved(server, id, 2);
+    await playButton(player).click();
+    await partButton(player, 4).click();
+    await messageOf(player).getByText("Part 4 is likely").waitFor();
+    stage.speech.held = /^$/;
+    await player.getByText("Saved as").waitFor();
+    await startsSounding(player);
+    const places: number[] = await player.evaluate(() => [...Reflect.get(globalThis, "heights")]);
+    expect(places).toHaveLength(1);
+  });
+
   it("says that parts of pcm are not played before they are joined", async (test) => {
     const stage = await openStage(test);
     const server = await stage.startServer();
