@@ -221,8 +221,9 @@ export class NarrationOperations {
    */
   async lookAtParts(narrationId: string, heardPart: number | null): Promise<PartsView> {
     const { view, viewed } = await this.look(narrationId);
-    if (heardPart !== null && heardPart !== viewed.narration.heard_part)
-      await noteHeardPart(this.#deps.ledger, narrationId, heardPart);
+    const heard = heardPart === null ? null : Math.min(heardPart, viewed.states.length - 1);
+    if (heard !== null && heard !== viewed.narration.heard_part)
+      await noteHeardPart(this.#deps.ledger, narrationId, heard);
     return { view, viewed, times: await this.#times.compute(viewed, view) };
   }
 

@@ -15,15 +15,18 @@ export interface PartRow {
   readonly chapter: string;
 }
 
+/** A page with more buttons would be slow. */
+export const MAX_ROWS = 2000;
+
 const parseNumberCell = (cell: string): number | null =>
   cell === "" ? null : parseNumber(Number(cell.replace("~", "")));
 
-/** Reads the rows of the Markdown table of parts. A bar after a backslash does not end a cell. */
+/** Reads the first rows of the Markdown table of parts. A bar after a backslash does not end a cell. */
 export function parseParts(table: string): PartRow[] {
   return table
     .split("\n")
     .filter((line) => /^\| \d+ \|/.test(line))
-    .slice(0, 2000)
+    .slice(0, MAX_ROWS)
     .map((line) => {
       const cells = line.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll("\\|", "|"));
       const [, number = "", status = "", , taskId, , seconds = "", start = "", ready = ""] = cells;

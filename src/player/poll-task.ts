@@ -2,7 +2,7 @@
 import { getButton, getElement, getElementOfType, showStatus } from "./elements.ts";
 import { callTool, HostError, isSupported } from "./host.ts";
 import { parseText } from "./parse-fields.ts";
-import { parseParts } from "./parts-table.ts";
+import { MAX_ROWS, parseParts } from "./parts-table.ts";
 import { readPartsTable } from "./pieces.ts";
 import type { RunningNarration } from "./running-narration.ts";
 import { parseShownResult, type ShownResult } from "./shown-result.ts";
@@ -56,15 +56,14 @@ async function showParts(
   running: RunningNarration,
   usualSeconds: number,
 ): Promise<number | null> {
-  const { heardPart } = running;
-  const table = await readPartsTable(
-    `audio://narrations/${id}${heardPart === null ? "" : `?heard=${heardPart}`}`,
-  );
+  const heard = running.heardPart === null ? "" : `?heard=${running.heardPart}`;
+  const table = await readPartsTable(`audio://narrations/${id}${heard}`);
   const parts = parseParts(table);
   const [, , statusLine = ""] = table.split("\n", 3);
   if (parts.length === 0) return null;
+  const isCut = parts.length === MAX_ROWS;
   const savedParts = parts.filter(({ status }) => status === "saved").length;
-  showProgress(savedParts, parts.length);
+  if (!isCut) showProgress(savedParts, parts.length);
   getElement("#parts").hidden = false;
   const buttonsKey = [id, ...parts.map(({ number, status, text }) => `${number} ${status} ${text}`)].join(
     "\n",
@@ -73,11 +72,12 @@ async function showParts(
     getElement("#parts").replaceChildren(...parts.map((part) => running.buildButton(part)));
   shownTable = buttonsKey;
   const narrationRuns = statusLine.startsWith(RUNNING_PREFIX);
-  const sentence = parseText(statusLine.slice(RUNNING_PREFIX.length));
+  const cut = isCut ? ` Before it is joined, the first ${MAX_ROWS} parts are played.` : "";
+  const sentence = `${parseText(statusLine.slice(RUNNING_PREFIX.length))}${cut}`;
   const isHeard = !statusLine.includes(JOINED_ONLY);
   if (!isHeard && narrationRuns) showStatus(sentence);
   const pauseSeconds = isHeard ? running.update(parts, narrationRuns, sentence) : null;
-  return narrationRuns && savedParts < parts.length ? (pauseSeconds ?? usualSeconds) : null;
+  return narrationRuns && (isCut || savedParts < parts.length) ? (pauseSeconds ?? usualSeconds) : null;
 }
 
 function showProgress(saved: number, total: number): void {

@@ -186,8 +186,11 @@ function parseNarration(
   };
 }
 
-/** Finds the id in the text of a result, because some hosts pass on only the text. */
-const ID_IN_TEXT = /\b(?:task_id (\S+)|(nar_[0-9a-f]{32}))/;
+/**
+ * Finds the id in the text of a result, because some hosts pass on only the text. It begins with a narration's id, or
+ * its first line ends with a task's. Titles, names and texts in between may quote other ids.
+ */
+const ID_IN_TEXT = /^(?:(nar_[0-9a-f]{32}): |.*\btask_id (\S+))/;
 
 /** Converts the result of any tool. A result without a task or narration is shown as text. */
 export function parseShownResult(result: Fields): ShownResult {
@@ -196,13 +199,12 @@ export function parseShownResult(result: Fields): ShownResult {
   const resultText = parseResultText(result);
   // Omit the next step, because it is for the assistant.
   const messageForPeople = resultText.replace(/\nNext: .*/s, "").slice(0, 1200);
-  const [, inText, narrationInText] = ID_IN_TEXT.exec(resultText) ?? [];
+  const [, narrationInText, inText] = ID_IN_TEXT.exec(resultText) ?? [];
   const narrationId = parseId(structuredContent["narration_id"]) || (isError ? "" : parseId(narrationInText));
   const title = parseText(parseFields(result["_meta"])["title"], 200);
   if (narrationId !== "")
     return parseNarration(structuredContent, { id: narrationId, title }, messageForPeople, isError);
-  const taskId =
-    parseId(structuredContent["task_id"]) || (isError ? "" : parseId(inText?.replace(/[).,]+$/, "")));
+  const taskId = parseId(structuredContent["task_id"]) || (isError ? "" : parseId(inText));
   if (taskId !== "") return parseTask(structuredContent, taskId, messageForPeople, isError);
   return {
     kind: "text",

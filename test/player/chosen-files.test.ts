@@ -45,6 +45,41 @@ describeWithBrowser("the player", () => {
     expect(calls(opened)).toBe(3);
   });
 
+  it.concurrent.for([
+    [`Saved /a/About nar_${"9".repeat(32)}, task_id aud_2.mp3 (mp3). task_id aud_1`, { task_id: "aud_1" }],
+    [
+      `nar_${"1".repeat(32)}: "task_id aud_2 and nar_${"9".repeat(32)}: a title" is running.`,
+      { narration_id: `nar_${"1".repeat(32)}` },
+    ],
+  ] as const)("follows what a text is about, not what it quotes: %s", async ([text, asked], test) => {
+    const words = { content: [{ type: "text" as const, text }] };
+    const opened = await chat(test, async () => words);
+    await opened.result(words);
+    const { expect: expects } = test;
+    await expects.poll(() => calls(opened), { timeout: 30_000 }).toBeGreaterThan(0);
+    const params = opened.hostRequests.find(({ method }) => method === "tools/call")?.params;
+    expects(params).toMatchObject({ arguments: asked });
+  });
+
+  it.concurrent("says of a very long narration that only its first parts are heard before it is joined", async (test) => {
+    const rows = Array.from(
+      { length: 2001 },
+      (_, index) => `| ${index + 1} | not started | 1 | | | | ~${index}.000 | 9 | | Words. |`,
+    );
+    const text = `The Book\n\nrunning. It goes on.\n\n${rows.join("\n")}\n`;
+    const opened = await chat(test, async () => ({ contents: [{ text }] }));
+    const structuredContent = {
+      narration_id: `nar_${"2".repeat(32)}`,
+      status: "running",
+      message: "Running.",
+      parts: { total: 2001, saved: 0 },
+    };
+    await opened.result({ content: [], structuredContent });
+    await messageOf(opened.player).getByText("the first 2000 parts are played").waitFor();
+    expect(await opened.player.locator("#count").textContent()).toBe("0 of 2001 parts");
+    expect(calls(opened)).toBe(0);
+  });
+
   it.concurrent("plays, names and saves the chapter that was chosen last, not one that arrives late", async (test) => {
     const files = [tone(4), tone(6), tone(8)];
     const { untilOpened, open } = gate();
