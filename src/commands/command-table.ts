@@ -73,7 +73,7 @@ const narrate = defineCommand({
   name: "narrate",
   operand: "FILE|-",
   words:
-    "Speaks a text, a book (.epub, .html) or subtitles (.srt, .vtt) into one audio file, or each row of a sheet (.csv, .tsv) into its own. Without --max-credits it shows length and price, and sends nothing. FILE may be - for standard input.",
+    "Speaks a text, a book (.epub, .html) or subtitles (.srt, .vtt) into one audio file, or each row of a sheet (.csv, .tsv) into its own. Without --max-credits it shows length and price, and sends nothing. FILE may be - for standard input. An mp3 can be heard while it is made: as soon as the first part is saved, the command names a playlist (NAME.m3u8) for ordinary players.",
   options: {
     "max-credits": option(
       "N",
