@@ -1,4 +1,6 @@
 /** Parts begin in reading order, also if the limit lets only one begin at a time. */
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it, onTestFinished } from "vitest";
 import { buildText, Narrator } from "./narrator.ts";
@@ -38,6 +40,14 @@ it("what a listener names changes the order alone: not the limit, nor how often 
   // A limit below the suggested one is answered with the plan first.
   expect(await narrator.narrate(agreed)).toMatchObject({ status: "planned" });
   const running = narrator.narrate({ ...agreed, wait_seconds: 30 });
+  const database = new DatabaseSync(join(narrator.testFolders.stateDir, "ledger.sqlite"), { timeout: 5000 });
+  onTestFinished(() => database.close());
+  const readHeard = async () => {
+    await read("?heard=999999");
+    return database.prepare("SELECT heard_part FROM agm_narration").get()?.["heard_part"];
+  };
+  // A number beyond the last part means the last one.
+  await expect.poll(readHeard).toBe(names.length - 1);
   let isOver = false;
   const jumping = (async () => {
     for (let jump = 0; !isOver; jump += 1) {
