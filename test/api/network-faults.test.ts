@@ -137,18 +137,16 @@ it("leaves a connection on which the service would wait for an hour", async () =
   expect(ports.size).toBe(2);
 });
 
-describe("a bug in this program", () => {
-  it.each([
-    new TypeError("x is not a function"),
-    new RangeError("Invalid array length"),
-    Object.assign(new TypeError("bad"), { code: "ERR_INVALID_ARG_TYPE" }),
-    Object.assign(new Error("invalid header"), { code: "UND_ERR_INVALID_ARG" }),
-    Object.assign(new Error("not found"), { code: "ERR_MODULE_NOT_FOUND" }),
-    new Error("something that nobody foresaw"),
-    "no error at all",
-  ])("is thrown unchanged: %s", (mistake) => {
-    expect(networkError(mistake, "host", true)).toBe(mistake);
-  });
+it.each([
+  new TypeError("x is not a function"),
+  new RangeError("Invalid array length"),
+  Object.assign(new TypeError("bad"), { code: "ERR_INVALID_ARG_TYPE" }),
+  Object.assign(new Error("invalid header"), { code: "UND_ERR_INVALID_ARG" }),
+  Object.assign(new Error("not found"), { code: "ERR_MODULE_NOT_FOUND" }),
+  new Error("something that nobody foresaw"),
+  "no error at all",
+])("a bug in this program is thrown unchanged: %s", (mistake) => {
+  expect(networkError(mistake, "host", true)).toBe(mistake);
 });
 
 describe("a request that may have reached the service", () => {

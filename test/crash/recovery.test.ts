@@ -57,21 +57,19 @@ describe("after a crash", () => {
   );
 });
 
-describe("after a crash in which the ledger was lost", () => {
-  it.each([/took without answering/, /^while watching/, /file has its name/])(
-    "the same call still finds the same task: %s",
-    async (when) => {
-      await killedWhen(when);
-      const successor = await setup.startSuccessor({
-        AUDIO_STATE_DIR: join(setup.testFolders.root, "new-state"),
-      });
-      const task = taskOf(await successor.call("generate_audio", CALL));
-      expect([...setup.service.tasks.keys()]).toEqual([task.task_id]);
-      await setup.expectOnlyWholeFiles();
-      expect(await setup.finalNames()).toHaveLength(1);
-    },
-  );
-});
+it.each([/took without answering/, /^while watching/, /file has its name/])(
+  "after a crash in which the ledger was lost the same call still finds the same task: %s",
+  async (when) => {
+    await killedWhen(when);
+    const successor = await setup.startSuccessor({
+      AUDIO_STATE_DIR: join(setup.testFolders.root, "new-state"),
+    });
+    const task = taskOf(await successor.call("generate_audio", CALL));
+    expect([...setup.service.tasks.keys()]).toEqual([task.task_id]);
+    await setup.expectOnlyWholeFiles();
+    expect(await setup.finalNames()).toHaveLength(1);
+  },
+);
 
 describe("nothing is created without a call", () => {
   it("if a submission was sent and its response was lost", async () => {

@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, expect, it } from "vitest";
 import { preload } from "../platforms/run-bin.ts";
 import { BIN, FAST, NODE } from "../support/bin-under-test.ts";
 import { waitForExit } from "../support/processes.ts";
@@ -74,8 +74,9 @@ async function found(): Promise<Record<string, string>> {
   return Object.fromEntries(await Promise.all(entries));
 }
 
-describe("a process killed while it replaces a file", () => {
-  it.each(cases)("$how, $at", async ({ faults, wasSaved, kill, leaves }) => {
+it.each(cases)(
+  "a process killed while it replaces a file $how, $at",
+  async ({ faults, wasSaved, kill, leaves }) => {
     setup = await CrashSetup.set();
     const before = await setup.start();
     await before.call("generate_audio", FIRST);
@@ -103,5 +104,5 @@ describe("a process killed while it replaces a file", () => {
     expect(task.audio?.path).toBe(join(setup.testFolders.outputDir, NAME));
     expect(await found()).toEqual({ ...other, [NAME]: "new" });
     expect(setup.service.tasks.size).toBe(2);
-  });
-});
+  },
+);

@@ -107,17 +107,15 @@ describe("arguments of the other tools", () => {
   });
 });
 
-describe("what clients add or leave open", () => {
-  it.each([
-    ["Gemini CLI's own argument", { wait_for_previous: true }],
-    [
-      "null for what may be left out, as OpenAI's strict mode sends it",
-      { voice: null, take: null, speed: null },
-    ],
-    ["the one model that there is", { model: "audio-1.0" }],
-  ])("takes %s as the same request", async (_what, more) => {
-    const plain = taskOf(await client.call("generate_audio", { prompt: "Taken as it is meant" }));
-    const outcome = taskOf(await client.call("generate_audio", { prompt: "Taken as it is meant", ...more }));
-    expect(outcome).toMatchObject({ task_id: plain.task_id, replayed: true });
-  });
+it.each([
+  ["Gemini CLI's own argument", { wait_for_previous: true }],
+  [
+    "null for what may be left out, as OpenAI's strict mode sends it",
+    { voice: null, take: null, speed: null },
+  ],
+  ["the one model that there is", { model: "audio-1.0" }],
+])("what clients add or leave open takes %s as the same request", async (_what, more) => {
+  const plain = taskOf(await client.call("generate_audio", { prompt: "Taken as it is meant" }));
+  const outcome = taskOf(await client.call("generate_audio", { prompt: "Taken as it is meant", ...more }));
+  expect(outcome).toMatchObject({ task_id: plain.task_id, replayed: true });
 });

@@ -113,19 +113,17 @@ describe("the second answer about a waiting request", () => {
   });
 });
 
-describe("the first success of a process", () => {
-  it("is the only one whose text asks to tell the path; all are short", async () => {
-    const toolClient = await start();
-    const outcomes = [
-      await toolClient.call("generate_audio", { prompt: "The first" }),
-      await toolClient.call("generate_audio", { prompt: "The second" }),
-    ];
-    const texts = outcomes.map(({ content }) => content[0]?.text ?? "");
-    expect(texts.map((text) => text.includes("\nNext: Tell the user the path."))).toEqual([true, false]);
-    for (const { structuredContent } of outcomes) {
-      expect(Buffer.byteLength(JSON.stringify(structuredContent))).toBeLessThanOrEqual(650);
-      expect(structuredContent?.["next_step"]).toBe("Tell the user the path.");
-    }
-    for (const text of texts) expect(Buffer.byteLength(text)).toBeLessThanOrEqual(650);
-  });
+it("the first success of a process is the only one whose text asks to tell the path; all are short", async () => {
+  const toolClient = await start();
+  const outcomes = [
+    await toolClient.call("generate_audio", { prompt: "The first" }),
+    await toolClient.call("generate_audio", { prompt: "The second" }),
+  ];
+  const texts = outcomes.map(({ content }) => content[0]?.text ?? "");
+  expect(texts.map((text) => text.includes("\nNext: Tell the user the path."))).toEqual([true, false]);
+  for (const { structuredContent } of outcomes) {
+    expect(Buffer.byteLength(JSON.stringify(structuredContent))).toBeLessThanOrEqual(650);
+    expect(structuredContent?.["next_step"]).toBe("Tell the user the path.");
+  }
+  for (const text of texts) expect(Buffer.byteLength(text)).toBeLessThanOrEqual(650);
 });

@@ -123,69 +123,59 @@ describe("resources/list", () => {
   });
 });
 
-describe("an unknown resource", () => {
-  it("is an error with its address, as the protocol requires", async () => {
-    const server = await start();
-    const { error } = await server.request("resources/read", { uri: "audio://tasks/nobody/content" });
-    // In both eras, the SDK sends the code -32602 for an unknown resource.
-    expect(error).toMatchObject({
-      code: -32602,
-      message: expect.stringContaining("not_found"),
-      data: { uri: "audio://tasks/nobody/content" },
-    });
+it("an unknown resource is an error with its address, as the protocol requires", async () => {
+  const server = await start();
+  const { error } = await server.request("resources/read", { uri: "audio://tasks/nobody/content" });
+  // In both eras, the SDK sends the code -32602 for an unknown resource.
+  expect(error).toMatchObject({
+    code: -32602,
+    message: expect.stringContaining("not_found"),
+    data: { uri: "audio://tasks/nobody/content" },
   });
 });
 
-describe("completion", () => {
-  it("knows voices, languages and task ids", async () => {
-    const server = await start();
-    expect(await complete(server, "task_id", "")).toEqual([]);
-    const createResult = await server.call("generate_audio", { prompt: "To be completed" });
-    expect(await complete(server, "voice", "so")).toEqual(["sophie_en_zh"]);
-    expect(await complete(server, "language", "p")).toEqual(["pt"]);
-    expect(await complete(server, "task_id", "task-")).toEqual([createResult.structuredContent?.["task_id"]]);
-    expect(await complete(server, "something", "x")).toEqual([]);
-    const ref = { type: "ref/resource", uri: "audio://tasks/{task_id}/content" };
-    const { result } = await server.request("completion/complete", {
-      ref,
-      argument: { name: "task_id", value: "" },
-    });
-    expect(completed.parse(result).completion.values).toHaveLength(1);
+it("completion knows voices, languages and task ids", async () => {
+  const server = await start();
+  expect(await complete(server, "task_id", "")).toEqual([]);
+  const createResult = await server.call("generate_audio", { prompt: "To be completed" });
+  expect(await complete(server, "voice", "so")).toEqual(["sophie_en_zh"]);
+  expect(await complete(server, "language", "p")).toEqual(["pt"]);
+  expect(await complete(server, "task_id", "task-")).toEqual([createResult.structuredContent?.["task_id"]]);
+  expect(await complete(server, "something", "x")).toEqual([]);
+  const ref = { type: "ref/resource", uri: "audio://tasks/{task_id}/content" };
+  const { result } = await server.request("completion/complete", {
+    ref,
+    argument: { name: "task_id", value: "" },
   });
+  expect(completed.parse(result).completion.values).toHaveLength(1);
 });
 
-describe("prompts", () => {
-  it("are listed and refer to the text above; an unknown one is an error that names the known ones", async () => {
-    const server = await start({}, { isConfigured: false });
-    const { result } = await server.request("prompts/list");
-    expect(result).toMatchObject({
-      prompts: [{ name: "read_aloud" }, { name: "retake" }, { name: "audition_voices" }],
-    });
-    const params = { name: "read_aloud", arguments: { voice: "felix_zh" } };
-    expect((await server.request("prompts/get", params)).result).toMatchObject({
-      messages: [
-        { role: "user", content: { type: "text", text: expect.stringContaining("voice felix_zh") } },
-      ],
-    });
-    const { error } = await server.request("prompts/get", { name: "sing" });
-    expect(error).toMatchObject({ code: -32602, message: expect.stringContaining("read_aloud, retake") });
+it("prompts are listed and refer to the text above; an unknown one is an error that names the known ones", async () => {
+  const server = await start({}, { isConfigured: false });
+  const { result } = await server.request("prompts/list");
+  expect(result).toMatchObject({
+    prompts: [{ name: "read_aloud" }, { name: "retake" }, { name: "audition_voices" }],
   });
+  const params = { name: "read_aloud", arguments: { voice: "felix_zh" } };
+  expect((await server.request("prompts/get", params)).result).toMatchObject({
+    messages: [{ role: "user", content: { type: "text", text: expect.stringContaining("voice felix_zh") } }],
+  });
+  const { error } = await server.request("prompts/get", { name: "sing" });
+  expect(error).toMatchObject({ code: -32602, message: expect.stringContaining("read_aloud, retake") });
 });
 
-describe("cache hints", () => {
-  it("make fixed lists public for an hour, and answers that name a folder private", async () => {
-    const server = await start({}, { isInitialized: false });
-    const _meta = envelope();
-    const hour = 3_600_000;
-    for (const method of ["tools/list", "prompts/list", "resources/templates/list"]) {
-      const { result } = await server.request(method, { _meta });
-      expect(result, method).toMatchObject({ ttlMs: hour, cacheScope: "public" });
-    }
-    const { result: discovery } = await server.request("server/discover", { _meta });
-    expect(discovery).toMatchObject({ ttlMs: hour, cacheScope: "private" });
-    const { result: files } = await server.request("resources/list", { _meta });
-    expect(files).toMatchObject({ ttlMs: 0, cacheScope: "private" });
-  });
+it("cache hints make fixed lists public for an hour, and answers that name a folder private", async () => {
+  const server = await start({}, { isInitialized: false });
+  const _meta = envelope();
+  const hour = 3_600_000;
+  for (const method of ["tools/list", "prompts/list", "resources/templates/list"]) {
+    const { result } = await server.request(method, { _meta });
+    expect(result, method).toMatchObject({ ttlMs: hour, cacheScope: "public" });
+  }
+  const { result: discovery } = await server.request("server/discover", { _meta });
+  expect(discovery).toMatchObject({ ttlMs: hour, cacheScope: "private" });
+  const { result: files } = await server.request("resources/list", { _meta });
+  expect(files).toMatchObject({ ttlMs: 0, cacheScope: "private" });
 });
 
 describe("resource links", () => {

@@ -48,21 +48,19 @@ async function read(server: RawServer, uri: string): Promise<{ mimeType: string;
 const errorAt = async (server: RawServer, uri: string) =>
   (await server.request("resources/read", { uri })).error;
 
-describe("the player's page", () => {
-  it("is small, needs no settings, has the type that hosts expect, and is not in the list of files", async () => {
-    const server = await start(false);
-    const { result } = await server.request("resources/read", { uri: PLAYER });
-    const page = z.object({ contents: z.tuple([z.looseObject({ text: z.string() })]) }).parse(result)
-      .contents[0];
-    expect(page).toMatchObject({
-      uri: PLAYER,
-      mimeType: "text/html;profile=mcp-app",
-      _meta: { ui: { prefersBorder: true } },
-    });
-    expect(Buffer.byteLength(page.text)).toBeLessThanOrEqual(30 * 1024);
-    expect(page.text).not.toMatch(/https?:|\bsrc=|\bhref=|@import|url\(/);
-    expect((await server.request("resources/list")).result).toMatchObject({ resources: [] });
+it("the player's page is small, needs no settings, has the type that hosts expect, and is not in the list of files", async () => {
+  const server = await start(false);
+  const { result } = await server.request("resources/read", { uri: PLAYER });
+  const page = z.object({ contents: z.tuple([z.looseObject({ text: z.string() })]) }).parse(result)
+    .contents[0];
+  expect(page).toMatchObject({
+    uri: PLAYER,
+    mimeType: "text/html;profile=mcp-app",
+    _meta: { ui: { prefersBorder: true } },
   });
+  expect(Buffer.byteLength(page.text)).toBeLessThanOrEqual(30 * 1024);
+  expect(page.text).not.toMatch(/https?:|\bsrc=|\bhref=|@import|url\(/);
+  expect((await server.request("resources/list")).result).toMatchObject({ resources: [] });
 });
 
 describe("pieces of a task's audio", () => {

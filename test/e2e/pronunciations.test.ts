@@ -104,21 +104,19 @@ describe("narrate", () => {
   });
 });
 
-describe("a file of rules", () => {
-  it.each([
-    ["is not JSON", "{ Nguyen: Win", /is not JSON such as/],
-    ["says nothing", '{ "Nguyen": " " }', /rule of "Nguyen" cannot be read/],
-    ["names a language that no voice speaks", '{ "a": { "say": "b", "language": "xx" } }', /rule of "a"/],
-    ["is too large", `{ "a": "${"b".repeat(70_000)}" }`, /larger than 64 KiB/],
-    [
-      "has too many rules",
-      JSON.stringify(Object.fromEntries(Array.from({ length: 501 }, (_, n) => [`w${n}`, "x"]))),
-      /501 rules/,
-    ],
-  ])("that %s is a fault of the settings, and nothing is sent", async (_, rules, words) => {
-    const refused = await (await start(rules)).call("generate_audio", SAID);
-    expect(errorOf(refused).code).toBe("configuration_error");
-    expect(resultTextOf(refused)).toMatch(words);
-    expect(service.exchanges).toEqual([]);
-  });
+it.each([
+  ["is not JSON", "{ Nguyen: Win", /is not JSON such as/],
+  ["says nothing", '{ "Nguyen": " " }', /rule of "Nguyen" cannot be read/],
+  ["names a language that no voice speaks", '{ "a": { "say": "b", "language": "xx" } }', /rule of "a"/],
+  ["is too large", `{ "a": "${"b".repeat(70_000)}" }`, /larger than 64 KiB/],
+  [
+    "has too many rules",
+    JSON.stringify(Object.fromEntries(Array.from({ length: 501 }, (_, n) => [`w${n}`, "x"]))),
+    /501 rules/,
+  ],
+])("a file of rules that %s is a fault of the settings, and nothing is sent", async (_, rules, words) => {
+  const refused = await (await start(rules)).call("generate_audio", SAID);
+  expect(errorOf(refused).code).toBe("configuration_error");
+  expect(resultTextOf(refused)).toMatch(words);
+  expect(service.exchanges).toEqual([]);
 });

@@ -127,17 +127,15 @@ describe("the handshake", () => {
   });
 });
 
-describe("stdout", () => {
-  it("contains only the protocol, for every call and every ending", async () => {
-    const client = await start({ AUDIO_LOG_LEVEL: "debug", AUDIO_BASE_URL: "nonsense" });
-    await client.request("initialize", hello());
-    client.send("this is not JSON");
-    client.send({ jsonrpc: "2.0", method: "notifications/unheard-of" });
-    const names = ["generate_audio", "get_task", "download_audio", "list_voices", "list_tasks"];
-    await Promise.all(names.map((name) => client.call(name, { task_id: "x", prompt: "x" })));
-    expect(await client.end()).toMatchObject({ code: 0 });
-    for (const line of client.lines) expect(JSON.parse(line)).toMatchObject({ jsonrpc: "2.0" });
-  });
+it("stdout contains only the protocol, for every call and every ending", async () => {
+  const client = await start({ AUDIO_LOG_LEVEL: "debug", AUDIO_BASE_URL: "nonsense" });
+  await client.request("initialize", hello());
+  client.send("this is not JSON");
+  client.send({ jsonrpc: "2.0", method: "notifications/unheard-of" });
+  const names = ["generate_audio", "get_task", "download_audio", "list_voices", "list_tasks"];
+  await Promise.all(names.map((name) => client.call(name, { task_id: "x", prompt: "x" })));
+  expect(await client.end()).toMatchObject({ code: 0 });
+  for (const line of client.lines) expect(JSON.parse(line)).toMatchObject({ jsonrpc: "2.0" });
 });
 
 describe("dist", () => {
@@ -188,36 +186,34 @@ describe("dist", () => {
   });
 });
 
-describe("an older Node", () => {
-  it("answers every request with an error that contains the sentence, because clients hide stderr", (context) => {
-    const old = findOldNode();
-    if (old === null) return context.skip("no Node older than 22.19 is on the PATH");
-    const lines = [
-      { jsonrpc: "2.0", id: 1, method: "initialize", params: {} },
-      { jsonrpc: "2.0", method: "notifications/initialized" },
-      { jsonrpc: "2.0", id: "two", method: "tools/list" },
-    ];
-    const input = `${lines.map((line) => JSON.stringify(line)).join("\n")}\nno JSON\n`;
-    for (const args of [[], ["--sandbox"]]) {
-      const run = spawnSync(old, [BIN, ...args], { encoding: "utf8", input });
-      expect(run.status).toBe(1);
-      const answers = run.stdout
-        .trim()
-        .split("\n")
-        .map((line): unknown => JSON.parse(line));
-      const error = {
-        code: -32603,
-        message: expect.stringMatching(
-          /needs Node\.js 22\.19 or newer.*: start it with \S+node_modules\/\.bin\/node, or install/,
-        ),
-      };
-      expect(answers).toEqual([
-        { jsonrpc: "2.0", id: 1, error },
-        { jsonrpc: "2.0", id: "two", error },
-      ]);
-    }
-    expect(spawnSync(old, [BIN, "doctor"], { encoding: "utf8" })).toMatchObject({ status: 1, stdout: "" });
-  });
+it("an older Node answers every request with an error that contains the sentence, because clients hide stderr", (context) => {
+  const old = findOldNode();
+  if (old === null) return context.skip("no Node older than 22.19 is on the PATH");
+  const lines = [
+    { jsonrpc: "2.0", id: 1, method: "initialize", params: {} },
+    { jsonrpc: "2.0", method: "notifications/initialized" },
+    { jsonrpc: "2.0", id: "two", method: "tools/list" },
+  ];
+  const input = `${lines.map((line) => JSON.stringify(line)).join("\n")}\nno JSON\n`;
+  for (const args of [[], ["--sandbox"]]) {
+    const run = spawnSync(old, [BIN, ...args], { encoding: "utf8", input });
+    expect(run.status).toBe(1);
+    const answers = run.stdout
+      .trim()
+      .split("\n")
+      .map((line): unknown => JSON.parse(line));
+    const error = {
+      code: -32603,
+      message: expect.stringMatching(
+        /needs Node\.js 22\.19 or newer.*: start it with \S+node_modules\/\.bin\/node, or install/,
+      ),
+    };
+    expect(answers).toEqual([
+      { jsonrpc: "2.0", id: 1, error },
+      { jsonrpc: "2.0", id: "two", error },
+    ]);
+  }
+  expect(spawnSync(old, [BIN, "doctor"], { encoding: "utf8" })).toMatchObject({ status: 1, stdout: "" });
 });
 
 describe("the command line", () => {

@@ -35,33 +35,31 @@ const PERMANENT = [
   { status: 413, code: "request_too_large", remedy: /Split the text at a sentence end/ },
 ] as const;
 
-describe("a submission that the service refuses permanently", () => {
-  it.each(PERMANENT)(
-    "$status $code is reported at once with its remedy, and not retried",
-    async (refusal) => {
-      service.intercept = ({ kind }, response) => {
-        if (kind !== "create") return false;
-        service.refuse(response, refusal.status, refusal.code);
-        return true;
-      };
-      const outcome = await client.call("generate_audio", { prompt: "Refused" });
-      expect(errorOf(outcome)).toMatchObject({
-        code: refusal.code,
-        http_status: refusal.status,
-        retryable: false,
-        task_id: null,
-      });
-      expect(errorOf(outcome).idempotency_key).toMatch(/^agm1-[0-9a-f]{64}$/);
-      expect(resultTextOf(outcome)).toMatch(new RegExp(`^${refusal.code}: `));
-      expect(resultTextOf(outcome)).toMatch(refusal.remedy);
-      expect(service.count("create")).toBe(1);
-      service.intercept = undefined;
-      const later = taskOf(await client.call("generate_audio", { prompt: "Refused" }));
-      expect(later.status).toBe("succeeded");
-      expect(service.exchanges[0]?.key).toBe(service.exchanges[1]?.key);
-    },
-  );
-});
+it.each(PERMANENT)(
+  "a submission that the service refuses permanently $status $code is reported at once with its remedy, and not retried",
+  async (refusal) => {
+    service.intercept = ({ kind }, response) => {
+      if (kind !== "create") return false;
+      service.refuse(response, refusal.status, refusal.code);
+      return true;
+    };
+    const outcome = await client.call("generate_audio", { prompt: "Refused" });
+    expect(errorOf(outcome)).toMatchObject({
+      code: refusal.code,
+      http_status: refusal.status,
+      retryable: false,
+      task_id: null,
+    });
+    expect(errorOf(outcome).idempotency_key).toMatch(/^agm1-[0-9a-f]{64}$/);
+    expect(resultTextOf(outcome)).toMatch(new RegExp(`^${refusal.code}: `));
+    expect(resultTextOf(outcome)).toMatch(refusal.remedy);
+    expect(service.count("create")).toBe(1);
+    service.intercept = undefined;
+    const later = taskOf(await client.call("generate_audio", { prompt: "Refused" }));
+    expect(later.status).toBe("succeeded");
+    expect(service.exchanges[0]?.key).toBe(service.exchanges[1]?.key);
+  },
+);
 
 describe("a submission that the service delays", () => {
   it.each(["rate_limit", "concurrency_limit"])("429 %s: waits, then succeeds", async (code) => {

@@ -60,38 +60,30 @@ describe("a request with characters that a terminal interprets", () => {
   });
 });
 
-describe("a request that was refused", () => {
-  it("is listed as refused, with its reason and with what was spent in all", async () => {
-    const client = await startToolClient(
-      testFolders.env(service, { ...COMPILED, AUDIO_TIME_SCALE: "0.001" }),
-    );
-    await client.call("generate_audio", { prompt: "Good morning" });
-    service.intercept = ({ kind }, response) => {
-      if (kind !== "create") return false;
-      service.refuse(response, 403, "purchase_required", "a paid pack is needed");
-      return true;
-    };
-    await client.call("generate_audio", { prompt: "Good evening" });
-    await client.close();
-    const text = await tasks();
-    expect(text).toMatch(/ {2}refused {2}req-.*\n.*"Good evening"\n.*next: Refused \(purchase_required\)/);
-    expect(text).toMatch(/\nSpent: 10 credits today, 10 in 7 days, 10 in 30 days\.\n$/);
-  });
+it("a request that was refused is listed as refused, with its reason and with what was spent in all", async () => {
+  const client = await startToolClient(testFolders.env(service, { ...COMPILED, AUDIO_TIME_SCALE: "0.001" }));
+  await client.call("generate_audio", { prompt: "Good morning" });
+  service.intercept = ({ kind }, response) => {
+    if (kind !== "create") return false;
+    service.refuse(response, 403, "purchase_required", "a paid pack is needed");
+    return true;
+  };
+  await client.call("generate_audio", { prompt: "Good evening" });
+  await client.close();
+  const text = await tasks();
+  expect(text).toMatch(/ {2}refused {2}req-.*\n.*"Good evening"\n.*next: Refused \(purchase_required\)/);
+  expect(text).toMatch(/\nSpent: 10 credits today, 10 in 7 days, 10 in 30 days\.\n$/);
 });
 
-describe("a ledger without a request for this address", () => {
-  it("is reported as empty only if it is empty", async () => {
-    expect(await tasks()).toBe("No requests recorded yet.\n");
-    const client = await startToolClient(
-      testFolders.env(service, { ...COMPILED, AUDIO_TIME_SCALE: "0.001" }),
-    );
-    await client.call("generate_audio", { prompt: "For another address" });
-    await client.close();
-    const env = testFolders.env({ baseUrl: "http://127.0.0.1:9", apiKey: "sk-other" });
-    expect(await tasks([], env)).toBe(
-      `No requests recorded yet for http://127.0.0.1:9 (AUDIO_BASE_URL); the ledger holds some for ${service.baseUrl}.\n`,
-    );
-  });
+it("a ledger without a request for this address is reported as empty only if it is empty", async () => {
+  expect(await tasks()).toBe("No requests recorded yet.\n");
+  const client = await startToolClient(testFolders.env(service, { ...COMPILED, AUDIO_TIME_SCALE: "0.001" }));
+  await client.call("generate_audio", { prompt: "For another address" });
+  await client.close();
+  const env = testFolders.env({ baseUrl: "http://127.0.0.1:9", apiKey: "sk-other" });
+  expect(await tasks([], env)).toBe(
+    `No requests recorded yet for http://127.0.0.1:9 (AUDIO_BASE_URL); the ledger holds some for ${service.baseUrl}.\n`,
+  );
 });
 
 describe.each(["tasks", "narrate"])("a ledger that is out of order (%s)", (command) => {

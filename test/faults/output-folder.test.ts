@@ -114,8 +114,9 @@ describe("a disk without hard links", () => {
   });
 });
 
-describe("a link in place of the folder of parts", () => {
-  it.each(["out of the output folder", "into it"])("%s is refused, and nothing is sent", async (where) => {
+it.each(["out of the output folder", "into it"])(
+  "a link in place of the folder of parts %s is refused, and nothing is sent",
+  async (where) => {
     const setup = await openFaultSetup();
     const { outputDir, stateDir } = setup.testFolders;
     const target = where === "into it" ? join(outputDir, "elsewhere") : join(stateDir, "elsewhere");
@@ -133,8 +134,8 @@ describe("a link in place of the folder of parts", () => {
     await server.call("narrate", call);
     expect(setup.service.count("create")).toBe(1);
     await rm(join(outputDir, ".parts"), { recursive: true });
-  });
-});
+  },
+);
 
 describe("another program that changes the output folder while a task runs", () => {
   it("and puts another file under the requested name: that file stays, and the audio is beside it", async () => {

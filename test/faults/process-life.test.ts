@@ -186,19 +186,17 @@ describe("a client that cancels", () => {
   });
 });
 
-describe("progress", () => {
-  it("is sent only to a client that requested it, and always rises", async () => {
-    const setup = await openFaultSetup({ service: { processingMs: 100 } });
-    await setup.server.call("generate_audio", { prompt: "No token" });
-    expect(setup.server.notifications).toEqual([]);
-    const id = setup.server.begin("generate_audio", { prompt: "With a token" }, { progressToken: "t" });
-    await setup.server.outcomeOf(id);
-    const reported = setup.server.notifications.map(({ params }) => params);
-    expect(reported.length).toBeGreaterThan(2);
-    expect(reported.every((params) => params?.["progressToken"] === "t")).toBe(true);
-    const numbers = reported.map((params) => Number(params?.["progress"]));
-    expect(numbers).toEqual([...new Set(numbers)].sort((a, b) => a - b));
-  });
+it("progress is sent only to a client that requested it, and always rises", async () => {
+  const setup = await openFaultSetup({ service: { processingMs: 100 } });
+  await setup.server.call("generate_audio", { prompt: "No token" });
+  expect(setup.server.notifications).toEqual([]);
+  const id = setup.server.begin("generate_audio", { prompt: "With a token" }, { progressToken: "t" });
+  await setup.server.outcomeOf(id);
+  const reported = setup.server.notifications.map(({ params }) => params);
+  expect(reported.length).toBeGreaterThan(2);
+  expect(reported.every((params) => params?.["progressToken"] === "t")).toBe(true);
+  const numbers = reported.map((params) => Number(params?.["progress"]));
+  expect(numbers).toEqual([...new Set(numbers)].sort((a, b) => a - b));
 });
 
 describe("an unexpected error", () => {

@@ -361,20 +361,18 @@ describe("a misspelt setting", () => {
   });
 });
 
-describe("a folder of the settings that cannot be written", () => {
-  it("with --sandbox is reported with the setting that corrects it", async () => {
-    const setup = await openFaultSetup();
-    const file = join(setup.testFolders.outputDir, "file");
-    await mkdir(setup.testFolders.outputDir, { recursive: true });
-    await writeFile(file, "x");
-    const server = await setup.another({ AUDIO_STATE_DIR: join(file, "state") }, { args: ["--sandbox"] });
-    const outcome = await server.call("generate_audio", { prompt: "Nowhere to keep books" });
-    expect(errorOf(outcome).code).toBe("store_unavailable");
-    expect(resultTextOf(outcome)).toContain(`${join(file, "state")} (AUDIO_STATE_DIR)`);
-    expect(resultTextOf(outcome)).not.toContain("AUDIO_OUTPUT_DIR");
-    await rm(file);
-    expect(errorOf(await server.call("get_task", { task_id: "none" })).code).toBe("not_found");
-  });
+it("a folder of the settings that cannot be written with --sandbox is reported with the setting that corrects it", async () => {
+  const setup = await openFaultSetup();
+  const file = join(setup.testFolders.outputDir, "file");
+  await mkdir(setup.testFolders.outputDir, { recursive: true });
+  await writeFile(file, "x");
+  const server = await setup.another({ AUDIO_STATE_DIR: join(file, "state") }, { args: ["--sandbox"] });
+  const outcome = await server.call("generate_audio", { prompt: "Nowhere to keep books" });
+  expect(errorOf(outcome).code).toBe("store_unavailable");
+  expect(resultTextOf(outcome)).toContain(`${join(file, "state")} (AUDIO_STATE_DIR)`);
+  expect(resultTextOf(outcome)).not.toContain("AUDIO_OUTPUT_DIR");
+  await rm(file);
+  expect(errorOf(await server.call("get_task", { task_id: "none" })).code).toBe("not_found");
 });
 
 describe("a password of the settings", () => {

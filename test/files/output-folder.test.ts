@@ -98,22 +98,20 @@ describe("a folder that cannot be used is output_not_writable, with the reason",
   });
 });
 
-describe("cleaning up", () => {
-  it("removes our old temporary files and nothing else", async () => {
-    const path = newFolder();
-    const outside = join(newFolder(), "outside");
-    writeFileSync(outside, "");
-    const ours = (letter: string): string =>
-      `.audio-generation-${letter.repeat(16)}.1.${letter.repeat(12)}.part`;
-    const names = [ours("a"), ours("b"), ".audio-generation-x.part", "story.mp3", `${ours("c")}.mp3`];
-    for (const name of names) writeFileSync(join(path, name), "");
-    symlinkSync(outside, join(path, ours("d")));
-    mkdirSync(join(path, ours("e")));
-    const yesterday = Date.now() / 1000 - 86_400;
-    for (const name of names) if (name !== ours("b")) utimesSync(join(path, name), yesterday, yesterday);
-    await (await openOutputFolder(path)).sweepStaleTemporaryFiles();
-    expect(await listing(path)).toEqual(
-      [...names.filter((name) => name !== ours("a")), ours("d"), ours("e")].sort(),
-    );
-  });
+it("cleaning up removes our old temporary files and nothing else", async () => {
+  const path = newFolder();
+  const outside = join(newFolder(), "outside");
+  writeFileSync(outside, "");
+  const ours = (letter: string): string =>
+    `.audio-generation-${letter.repeat(16)}.1.${letter.repeat(12)}.part`;
+  const names = [ours("a"), ours("b"), ".audio-generation-x.part", "story.mp3", `${ours("c")}.mp3`];
+  for (const name of names) writeFileSync(join(path, name), "");
+  symlinkSync(outside, join(path, ours("d")));
+  mkdirSync(join(path, ours("e")));
+  const yesterday = Date.now() / 1000 - 86_400;
+  for (const name of names) if (name !== ours("b")) utimesSync(join(path, name), yesterday, yesterday);
+  await (await openOutputFolder(path)).sweepStaleTemporaryFiles();
+  expect(await listing(path)).toEqual(
+    [...names.filter((name) => name !== ours("a")), ours("d"), ours("e")].sort(),
+  );
 });

@@ -110,11 +110,9 @@ it("an old file whose name another program took while it was free keeps its back
   expect(readFileSync(join(folder.root, "story (previous).mp3")).equals(OLD)).toBe(true);
 });
 
-describe("the backup name", () => {
-  it("says what the file is, and is valid wherever the name is", () => {
-    expect(buildPreviousName("bridge.mp3")).toBe("bridge (previous).mp3");
-    const long = `${"界".repeat(MAX_FILE_NAME_CODE_POINTS)}`.slice(0, 82);
-    expect(Buffer.byteLength(buildPreviousName(`${long}.mp3`))).toBeLessThanOrEqual(255);
-    expect(buildPreviousName(`${long}.mp3`)).toMatch(/^界+ \(previous\)\.mp3$/);
-  });
+it("the backup name says what the file is, and is valid wherever the name is", () => {
+  expect(buildPreviousName("bridge.mp3")).toBe("bridge (previous).mp3");
+  const long = `${"界".repeat(MAX_FILE_NAME_CODE_POINTS)}`.slice(0, 82);
+  expect(Buffer.byteLength(buildPreviousName(`${long}.mp3`))).toBeLessThanOrEqual(255);
+  expect(buildPreviousName(`${long}.mp3`)).toMatch(/^界+ \(previous\)\.mp3$/);
 });

@@ -192,18 +192,16 @@ describe("with PostgreSQL", skipBecause(whyNoPostgres()), () => {
   processesSuite("PostgreSQL", openPostgresFactory);
 });
 
-describe("a lease owner", () => {
-  it("counts as dead only when its process certainly is", async () => {
-    const own = createProcessId();
-    expect(isProcessDead(own)).toBe(false);
-    expect(createProcessId()).not.toBe(own);
-    const [machine, , random] = own.split(".");
-    // In practice, no process of Linux, macOS or Windows has an id as large as 4194999.
-    expect(isProcessDead(`${machine}.4194999.${random}`)).toBe(true);
-    expect(isProcessDead(`0123456789abcdef.4194999.${random}`)).toBe(false);
-    expect(isProcessDead(`${machine}.1.${random}`)).toBe(false);
-    for (const strange of ["", "a", `${machine}.0.${random}`, `${machine}.-1.${random}`]) {
-      expect(isProcessDead(strange)).toBe(false);
-    }
-  });
+it("a lease owner counts as dead only when its process certainly is", async () => {
+  const own = createProcessId();
+  expect(isProcessDead(own)).toBe(false);
+  expect(createProcessId()).not.toBe(own);
+  const [machine, , random] = own.split(".");
+  // In practice, no process of Linux, macOS or Windows has an id as large as 4194999.
+  expect(isProcessDead(`${machine}.4194999.${random}`)).toBe(true);
+  expect(isProcessDead(`0123456789abcdef.4194999.${random}`)).toBe(false);
+  expect(isProcessDead(`${machine}.1.${random}`)).toBe(false);
+  for (const strange of ["", "a", `${machine}.0.${random}`, `${machine}.-1.${random}`]) {
+    expect(isProcessDead(strange)).toBe(false);
+  }
 });

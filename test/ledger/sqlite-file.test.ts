@@ -254,19 +254,17 @@ describe("a ledger file", () => {
   });
 });
 
-describe("loading SQLite", () => {
-  it("prints nothing, and lets other warnings through", () => {
-    const loader = new URL("../../src/ledger/sqlite/sqlite-connection.ts", import.meta.url).href;
-    const script = `
+it("loading SQLite prints nothing, and lets other warnings through", () => {
+  const loader = new URL("../../src/ledger/sqlite/sqlite-connection.ts", import.meta.url).href;
+  const script = `
       const { loadSqlite } = await import(${JSON.stringify(loader)});
       loadSqlite();
       process.emitWarning("something else", "ExperimentalWarning");`;
-    const { stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", script], {
-      encoding: "utf8",
-    });
-    expect(stderr).not.toContain("SQLite");
-    expect(stderr).toContain("something else");
+  const { stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", script], {
+    encoding: "utf8",
   });
+  expect(stderr).not.toContain("SQLite");
+  expect(stderr).toContain("something else");
 });
 
 it("two processes that start together create one whole file", async () => {

@@ -192,28 +192,26 @@ it("a new process replaces the file that the call of a killed process may replac
   expect(service.count("create")).toBe(2);
 });
 
-describe("an MCP task of another key or service", () => {
-  it("is unknown under another key and at another service", async () => {
-    const service = await startService({
-      apiKeys: ["sk-first-0123456789abcdef", "sk-second-0123456789abcdef"],
-    });
-    const other = await startService();
-    const testFolders = await useTestFolders();
-    const own = startClient(testFolders, service);
-    const mcpTaskId = await own.begin(CALL);
-    await own.waitForEnd(mcpTaskId);
-    const foreign = startClient(testFolders, {
-      baseUrl: service.baseUrl,
-      apiKey: "sk-second-0123456789abcdef",
-    });
-    const elsewhere = startClient(testFolders, { baseUrl: other.baseUrl, apiKey: service.apiKey });
-    const submissions = service.count("create");
-    for (const client of [foreign, elsewhere]) {
-      for (const method of ["tasks/get", "tasks/cancel", "tasks/update"]) {
-        expect(await client.refusal(method, { taskId: mcpTaskId, inputResponses: {} })).toBe(-32602);
-      }
-    }
-    expect(service.count("create") + other.count("create")).toBe(submissions);
-    expect((await own.fetchTask(mcpTaskId)).status).toBe("completed");
+it("an MCP task of another key or service is unknown under another key and at another service", async () => {
+  const service = await startService({
+    apiKeys: ["sk-first-0123456789abcdef", "sk-second-0123456789abcdef"],
   });
+  const other = await startService();
+  const testFolders = await useTestFolders();
+  const own = startClient(testFolders, service);
+  const mcpTaskId = await own.begin(CALL);
+  await own.waitForEnd(mcpTaskId);
+  const foreign = startClient(testFolders, {
+    baseUrl: service.baseUrl,
+    apiKey: "sk-second-0123456789abcdef",
+  });
+  const elsewhere = startClient(testFolders, { baseUrl: other.baseUrl, apiKey: service.apiKey });
+  const submissions = service.count("create");
+  for (const client of [foreign, elsewhere]) {
+    for (const method of ["tasks/get", "tasks/cancel", "tasks/update"]) {
+      expect(await client.refusal(method, { taskId: mcpTaskId, inputResponses: {} })).toBe(-32602);
+    }
+  }
+  expect(service.count("create") + other.count("create")).toBe(submissions);
+  expect((await own.fetchTask(mcpTaskId)).status).toBe("completed");
 });

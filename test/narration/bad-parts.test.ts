@@ -46,55 +46,51 @@ function expectOnlyPartTwo(reported: NarrationOutput): void {
   expect(reported.next_step).toContain("skip_failed true");
 }
 
-describe("a part that is missing here and at the service", () => {
-  it("is reported as that part's problem; the rest can be joined, or another take of it made", async () => {
-    const done = await narrator.narrate({ text: THREE, max_credits: 1000 });
-    const { narration_id } = done;
-    const [file] = done.files;
-    await rm(file?.path ?? "");
-    const parts = join(narrator.testFolders.outputDir, ".parts");
-    const two = (await readdir(parts)).find((name) => name.startsWith("Two"));
-    await rm(join(parts, two ?? ""));
-    for (const [id, task] of narrator.service.tasks) {
-      if (task.body.includes("Two begins")) narrator.service.tasks.delete(id);
-    }
-    expectOnlyPartTwo(await narrator.narrate({ narration_id, max_credits: 1000 }));
-    const joined = await narrator.narrate({ narration_id, max_credits: 1000, skip_failed: true });
-    expect(joined).toMatchObject({ status: "finished", credits: { charged: 30 }, problems: [{ part: 2 }] });
-    expect((await readFile(joined.files[0]?.path ?? "")).length).toBe(2 * PART_BYTES + PAUSE_BYTES);
-    expect(narrator.service.count("create")).toBe(3);
-    const retakes = [{ quote: "So ends Two", take: 2 }];
-    const whole = await narrator.narrate({ narration_id, max_credits: 1000, retakes });
-    expect(whole).toMatchObject({
-      status: "finished",
-      parts: { saved: 3 },
-      credits: { charged: 40 },
-      problems: [],
-    });
+it("a part that is missing here and at the service is reported as that part's problem; the rest can be joined, or another take of it made", async () => {
+  const done = await narrator.narrate({ text: THREE, max_credits: 1000 });
+  const { narration_id } = done;
+  const [file] = done.files;
+  await rm(file?.path ?? "");
+  const parts = join(narrator.testFolders.outputDir, ".parts");
+  const two = (await readdir(parts)).find((name) => name.startsWith("Two"));
+  await rm(join(parts, two ?? ""));
+  for (const [id, task] of narrator.service.tasks) {
+    if (task.body.includes("Two begins")) narrator.service.tasks.delete(id);
+  }
+  expectOnlyPartTwo(await narrator.narrate({ narration_id, max_credits: 1000 }));
+  const joined = await narrator.narrate({ narration_id, max_credits: 1000, skip_failed: true });
+  expect(joined).toMatchObject({ status: "finished", credits: { charged: 30 }, problems: [{ part: 2 }] });
+  expect((await readFile(joined.files[0]?.path ?? "")).length).toBe(2 * PART_BYTES + PAUSE_BYTES);
+  expect(narrator.service.count("create")).toBe(3);
+  const retakes = [{ quote: "So ends Two", take: 2 }];
+  const whole = await narrator.narrate({ narration_id, max_credits: 1000, retakes });
+  expect(whole).toMatchObject({
+    status: "finished",
+    parts: { saved: 3 },
+    credits: { charged: 40 },
+    problems: [],
   });
 });
 
-describe("a part that the service delivers only half", () => {
-  it.each(OUTPUT_FORMATS)(
-    "is told, and downloaded again free of charge by the next call: %s",
-    async (format) => {
-      const tone = Float32Array.from({ length: 4 * 24_000 }, (_, at) => Math.sin(at / 9) / 2);
-      const whole = Buffer.from((await encode(tone, format, 24_000)).bytes);
-      const half = whole.subarray(0, whole.length / 2);
-      narrator.service.intercept = deliver((body) => (body.includes("Two begins") ? half : whole));
-      const call = { text: THREE, output_format: format, max_credits: 1000 };
-      const told = await narrator.narrate(call);
-      expect(told.message).toMatch(/Part 2 .* plays [12]\.\d s, where the service said 4\.0 s.* again, free/);
-      expect(told.files[0]?.duration_seconds).toBeLessThan(11.5);
-      narrator.service.intercept = deliver(() => whole);
-      const mended = await narrator.narrate({ narration_id: told.narration_id, max_credits: 1000 });
-      expect(mended).toMatchObject({ status: "finished", credits: { charged: 30 }, problems: [] });
-      expect(mended.message).not.toContain("where the service said");
-      expect(Math.round(mended.files[0]?.duration_seconds ?? 0)).toBe(13);
-      expect(narrator.service.count("create")).toBe(3);
-    },
-  );
-});
+it.each(OUTPUT_FORMATS)(
+  "a part that the service delivers only half is told, and downloaded again free of charge by the next call: %s",
+  async (format) => {
+    const tone = Float32Array.from({ length: 4 * 24_000 }, (_, at) => Math.sin(at / 9) / 2);
+    const whole = Buffer.from((await encode(tone, format, 24_000)).bytes);
+    const half = whole.subarray(0, whole.length / 2);
+    narrator.service.intercept = deliver((body) => (body.includes("Two begins") ? half : whole));
+    const call = { text: THREE, output_format: format, max_credits: 1000 };
+    const told = await narrator.narrate(call);
+    expect(told.message).toMatch(/Part 2 .* plays [12]\.\d s, where the service said 4\.0 s.* again, free/);
+    expect(told.files[0]?.duration_seconds).toBeLessThan(11.5);
+    narrator.service.intercept = deliver(() => whole);
+    const mended = await narrator.narrate({ narration_id: told.narration_id, max_credits: 1000 });
+    expect(mended).toMatchObject({ status: "finished", credits: { charged: 30 }, problems: [] });
+    expect(mended.message).not.toContain("where the service said");
+    expect(Math.round(mended.files[0]?.duration_seconds ?? 0)).toBe(13);
+    expect(narrator.service.count("create")).toBe(3);
+  },
+);
 
 describe("a part that the service delivers damaged", () => {
   /** Too large for mono and for stereo sound. */
@@ -160,18 +156,16 @@ describe("parts of other rates", () => {
   });
 });
 
-describe("a part whose bytes are not of its format", () => {
-  it("does not run in a narration that ended, and is reported as failed", async () => {
-    narrator.service.intercept = deliver((body) =>
-      body.includes("Two begins")
-        ? Buffer.from("no audio ".repeat(2000))
-        : wav(Buffer.alloc(PART_BYTES, 1), { sampleRateHz: 24_000 }),
-    );
-    const reported = await narrator.narrate({ text: THREE, output_format: "wav", max_credits: 1000 });
-    expectOnlyPartTwo(reported);
-    const { narration_id } = reported;
-    const joined = await narrator.narrate({ narration_id, max_credits: 1000, skip_failed: true });
-    expect(joined).toMatchObject({ status: "finished", parts: { saved: 2, running: 0, failed: 1 } });
-    expect(narrator.service.count("create")).toBe(3);
-  });
+it("a part whose bytes are not of its format does not run in a narration that ended, and is reported as failed", async () => {
+  narrator.service.intercept = deliver((body) =>
+    body.includes("Two begins")
+      ? Buffer.from("no audio ".repeat(2000))
+      : wav(Buffer.alloc(PART_BYTES, 1), { sampleRateHz: 24_000 }),
+  );
+  const reported = await narrator.narrate({ text: THREE, output_format: "wav", max_credits: 1000 });
+  expectOnlyPartTwo(reported);
+  const { narration_id } = reported;
+  const joined = await narrator.narrate({ narration_id, max_credits: 1000, skip_failed: true });
+  expect(joined).toMatchObject({ status: "finished", parts: { saved: 2, running: 0, failed: 1 } });
+  expect(narrator.service.count("create")).toBe(3);
 });

@@ -3,7 +3,7 @@
  */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { MAX_TEXT_FILE_BYTES } from "../../src/files/text-bytes.ts";
 import { resultTextOf } from "../support/tool-result.ts";
 import { Narrator } from "./narrator.ts";
@@ -50,25 +50,23 @@ const LARGE = [
   ["subscripts", "md", "a<sub>", PLANNED_OR_REFUSED],
 ] as const;
 
-describe("a huge text", () => {
-  it.each([
-    ...LARGEST.map(([...kind]) => [...kind, MAX_TEXT_FILE_BYTES] as const),
-    ...LARGE.map(([...kind]) => [...kind, LARGE_BYTES] as const),
-  ])(
-    "of %s",
-    async (name, extension, unit, answer, bytes) => {
-      const file = `${name.replace(" ", "-")}.${extension}`;
-      await writeFile(join(inputDir, file), filled(unit, bytes));
-      const answered: string[] = [];
-      const voices = name === "labels" ? { voices: ["ANNA: felix_zh", "BEN: stokie_en"] } : {};
-      const planned = narrator.client
-        .call("narrate", { file, ...voices })
-        .finally(() => answered.push("narrate"));
-      const listed = narrator.client.call("list_tasks", {}).finally(() => answered.push("list_tasks"));
-      const [outcome] = await Promise.all([planned, listed]);
-      expect(resultTextOf(outcome)).toMatch(answer);
-      expect(answered).toEqual(["list_tasks", "narrate"]);
-    },
-    60_000,
-  );
-});
+it.each([
+  ...LARGEST.map(([...kind]) => [...kind, MAX_TEXT_FILE_BYTES] as const),
+  ...LARGE.map(([...kind]) => [...kind, LARGE_BYTES] as const),
+])(
+  "a huge text of %s",
+  async (name, extension, unit, answer, bytes) => {
+    const file = `${name.replace(" ", "-")}.${extension}`;
+    await writeFile(join(inputDir, file), filled(unit, bytes));
+    const answered: string[] = [];
+    const voices = name === "labels" ? { voices: ["ANNA: felix_zh", "BEN: stokie_en"] } : {};
+    const planned = narrator.client
+      .call("narrate", { file, ...voices })
+      .finally(() => answered.push("narrate"));
+    const listed = narrator.client.call("list_tasks", {}).finally(() => answered.push("list_tasks"));
+    const [outcome] = await Promise.all([planned, listed]);
+    expect(resultTextOf(outcome)).toMatch(answer);
+    expect(answered).toEqual(["list_tasks", "narrate"]);
+  },
+  60_000,
+);

@@ -18,19 +18,17 @@ const LONG = { timeout: 20_000, interval: 10 };
 const outputs = async (): Promise<string[]> =>
   (await narrator.testFolders.outputNames()).filter((name) => name !== ".parts");
 
-describe("a first call whose limit is too low", () => {
-  it("sends nothing, is answered with the plan, and starts with the same limit and narration_id", async () => {
-    const first = await narrator.narrate({ text: FOUR, max_credits: 165, file_name: "tale" });
-    expect(first).toMatchObject({ status: "planned", parts: { saved: 0 } });
-    expect(first.message).toContain("max_credits 165 is likely to end it early");
-    expect(first.next_step).toContain("that call with max_credits 165 makes what it pays for, and joins it");
-    expect(narrator.service.exchanges).toEqual([]);
-    const { narration_id } = first;
-    const ended = await narrator.narrate({ narration_id, max_credits: 165 });
-    expect(ended).toMatchObject({ status: "stopped", problems: [{ code: "max_credits_reached" }] });
-    // Only the first call named the file.
-    expect(await outputs()).toEqual(["tale (incomplete).pcm", "tale (incomplete).vtt"]);
-  });
+it("a first call whose limit is too low sends nothing, is answered with the plan, and starts with the same limit and narration_id", async () => {
+  const first = await narrator.narrate({ text: FOUR, max_credits: 165, file_name: "tale" });
+  expect(first).toMatchObject({ status: "planned", parts: { saved: 0 } });
+  expect(first.message).toContain("max_credits 165 is likely to end it early");
+  expect(first.next_step).toContain("that call with max_credits 165 makes what it pays for, and joins it");
+  expect(narrator.service.exchanges).toEqual([]);
+  const { narration_id } = first;
+  const ended = await narrator.narrate({ narration_id, max_credits: 165 });
+  expect(ended).toMatchObject({ status: "stopped", problems: [{ code: "max_credits_reached" }] });
+  // Only the first call named the file.
+  expect(await outputs()).toEqual(["tale (incomplete).pcm", "tale (incomplete).vtt"]);
 });
 
 it("a limit as high as the suggested one is not called too low, even if parts are equal", async () => {
@@ -120,29 +118,27 @@ it("an incomplete file keeps its name when it gets more parts, and chapters with
   expect(ended.message).toContain("Not in any file: part 2 of 2.");
 });
 
-describe("a chapter's file", () => {
-  it("is saved as soon as its parts are, while the others are made", async () => {
-    await narrator.stop();
-    const processingMsOf = (prompt: string): number => (prompt.includes("Two begins") ? 60_000 : 20);
-    narrator = await Narrator.start({}, { processingMsOf });
-    const text = `# Down\n\n${paragraph("One")}\n\n# Up\n\n${paragraph("Two")}`;
-    const args = { text, files: "chapters", file_name: "book", max_credits: 5000, wait_seconds: 0 };
-    const { narration_id } = await narrator.narrate(args);
-    await expect
-      .poll(async () => (await narrator.narrate({ narration_id, wait_seconds: 0 })).files.length, LONG)
-      .toBe(1);
-    const running = await narrator.narrate({ narration_id, wait_seconds: 0 });
-    expect(running).toMatchObject({ status: "running", files: [{ chapter: "Down" }] });
-    expect(running.files[0]?.path).toContain("book-01-Down.pcm");
-    for (const task of narrator.service.tasks.values()) task.status = "succeeded";
-    await expect.poll(async () => (await narrator.narrate({ narration_id })).status, LONG).toBe("finished");
-    expect(await outputs()).toEqual([
-      "book-01-Down.pcm",
-      "book-01-Down.vtt",
-      "book-02-Up.pcm",
-      "book-02-Up.vtt",
-    ]);
-  });
+it("a chapter's file is saved as soon as its parts are, while the others are made", async () => {
+  await narrator.stop();
+  const processingMsOf = (prompt: string): number => (prompt.includes("Two begins") ? 60_000 : 20);
+  narrator = await Narrator.start({}, { processingMsOf });
+  const text = `# Down\n\n${paragraph("One")}\n\n# Up\n\n${paragraph("Two")}`;
+  const args = { text, files: "chapters", file_name: "book", max_credits: 5000, wait_seconds: 0 };
+  const { narration_id } = await narrator.narrate(args);
+  await expect
+    .poll(async () => (await narrator.narrate({ narration_id, wait_seconds: 0 })).files.length, LONG)
+    .toBe(1);
+  const running = await narrator.narrate({ narration_id, wait_seconds: 0 });
+  expect(running).toMatchObject({ status: "running", files: [{ chapter: "Down" }] });
+  expect(running.files[0]?.path).toContain("book-01-Down.pcm");
+  for (const task of narrator.service.tasks.values()) task.status = "succeeded";
+  await expect.poll(async () => (await narrator.narrate({ narration_id })).status, LONG).toBe("finished");
+  expect(await outputs()).toEqual([
+    "book-01-Down.pcm",
+    "book-01-Down.vtt",
+    "book-02-Up.pcm",
+    "book-02-Up.vtt",
+  ]);
 });
 
 describe("a finished narration without a part that failed", () => {
@@ -186,16 +182,14 @@ describe("a finished narration without a part that failed", () => {
   });
 });
 
-describe("what a narration cost", () => {
-  it("that finished in the background states its total cost, and that of this call, in the first result", async () => {
-    narrator.service.processingMs = 100;
-    const { narration_id } = await narrator.narrate({ text: FOUR, max_credits: 1000, wait_seconds: 0 });
-    const list = async (): Promise<string> =>
-      JSON.stringify((await narrator.client.call("list_tasks", {})).structuredContent);
-    await expect.poll(list, LONG).toContain('"status":"finished"');
-    const reported = await narrator.narrate({ narration_id });
-    expect(reported.message).toContain("Cost 40 credits in all (nothing for this call).");
-  });
+it("what a narration cost that finished in the background states its total cost, and that of this call, in the first result", async () => {
+  narrator.service.processingMs = 100;
+  const { narration_id } = await narrator.narrate({ text: FOUR, max_credits: 1000, wait_seconds: 0 });
+  const list = async (): Promise<string> =>
+    JSON.stringify((await narrator.client.call("list_tasks", {})).structuredContent);
+  await expect.poll(list, LONG).toContain('"status":"finished"');
+  const reported = await narrator.narrate({ narration_id });
+  expect(reported.message).toContain("Cost 40 credits in all (nothing for this call).");
 });
 
 it("a choice of skip_failed that is made while a part runs applies when that part fails", async () => {

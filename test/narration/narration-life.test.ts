@@ -18,21 +18,19 @@ afterEach(() => narrator.stop());
 
 const PAUSE_BYTES = 0.6 * 24_000 * 2;
 
-describe("a plan", () => {
-  it("states parts, length and price, and sends nothing", async () => {
-    const plan = await narrator.narrate({ text: buildText("One", "Two", "Three") });
-    expect(plan).toMatchObject({
-      status: "planned",
-      parts: { total: 3, saved: 0, running: 0, failed: 0, already_paid: 0 },
-      files: [],
-      problems: [],
-    });
-    expect(plan.credits.estimate).toBeGreaterThan(100);
-    // Two parts at their price and a margin, and the last one at its reservation.
-    expect(plan.credits.suggested_max).toBe(Math.ceil((1.2 * plan.credits.estimate) / 3) + 2 * 150);
-    expect(plan.next_step).toContain(`max_credits ${plan.credits.suggested_max}`);
-    expect(narrator.service.exchanges).toEqual([]);
+it("a plan states parts, length and price, and sends nothing", async () => {
+  const plan = await narrator.narrate({ text: buildText("One", "Two", "Three") });
+  expect(plan).toMatchObject({
+    status: "planned",
+    parts: { total: 3, saved: 0, running: 0, failed: 0, already_paid: 0 },
+    files: [],
+    problems: [],
   });
+  expect(plan.credits.estimate).toBeGreaterThan(100);
+  // Two parts at their price and a margin, and the last one at its reservation.
+  expect(plan.credits.suggested_max).toBe(Math.ceil((1.2 * plan.credits.estimate) / 3) + 2 * 150);
+  expect(plan.next_step).toContain(`max_credits ${plan.credits.suggested_max}`);
+  expect(narrator.service.exchanges).toEqual([]);
 });
 
 describe("a narration", () => {

@@ -14,24 +14,22 @@ afterEach(() => narrator.stop());
 
 const TWO = buildText("One", "Two");
 
-describe("a refusal inside a narration", () => {
-  it.each([
-    ["402", 402, "insufficient_credits", /At least 150 credits must be available/],
-    ["401", 401, "invalid_api_key", /AUDIO_API_KEY.*the server has to be restarted/],
-  ])("%s says what is needed", async (_status, status, code, words) => {
-    narrator.service.intercept = ({ kind }, response, self) => {
-      if (kind !== "create") return false;
-      self.refuse(response, status, code);
-      return true;
-    };
-    const reported = await narrator.narrate({ text: TWO, max_credits: 1000 });
-    expect(reported).toMatchObject({ status: "stopped", problems: [{ code }] });
-    expect(reported.message).toMatch(words);
-    expect(reported.next_step).toContain("When it is fixed");
-    // The sentence and the field name the same limit.
-    expect(reported.next_step).toContain(`max_credits ${reported.credits.suggested_max}:`);
-    expect(reported.credits).toMatchObject({ max: 1000, suggested_max: 1000 });
-  });
+it.each([
+  ["402", 402, "insufficient_credits", /At least 150 credits must be available/],
+  ["401", 401, "invalid_api_key", /AUDIO_API_KEY.*the server has to be restarted/],
+])("a refusal inside a narration %s says what is needed", async (_status, status, code, words) => {
+  narrator.service.intercept = ({ kind }, response, self) => {
+    if (kind !== "create") return false;
+    self.refuse(response, status, code);
+    return true;
+  };
+  const reported = await narrator.narrate({ text: TWO, max_credits: 1000 });
+  expect(reported).toMatchObject({ status: "stopped", problems: [{ code }] });
+  expect(reported.message).toMatch(words);
+  expect(reported.next_step).toContain("When it is fixed");
+  // The sentence and the field name the same limit.
+  expect(reported.next_step).toContain(`max_credits ${reported.credits.suggested_max}:`);
+  expect(reported.credits).toMatchObject({ max: 1000, suggested_max: 1000 });
 });
 
 describe("an account whose credits suffice for one task at a time", () => {
@@ -87,25 +85,21 @@ it("an unknown status of a part is reported while the narration runs", async () 
   expect(reported.message).toMatch(/the status "sleeping", which its contract does not define/);
 });
 
-describe("a ledger that was lost", () => {
-  it("makes the id unknown, and the error says how to go on; the text finds the paid parts, and no part mentions the id", async () => {
-    narrator.service.processingMs = 300;
-    const { narration_id } = await narrator.narrate({ text: TWO, max_credits: 1000, wait_seconds: 0 });
-    await expect.poll(() => narrator.service.tasks.size, { timeout: 60_000 }).toBe(2);
-    await narrator.client.close();
-    await rm(narrator.testFolders.stateDir, { recursive: true });
-    narrator.client = await startToolClient(narrator.testFolders.env(narrator.service, FAST));
-    const unknown = await narrator.client.call("narrate", { narration_id });
-    expect(errorOf(unknown).code).toBe("not_found");
-    expect(unknown.content[0]?.text).toContain(
-      "Called with the same text and settings, narrate finds it too",
-    );
-    const again = await narrator.client.call("narrate", {
-      text: TWO,
-      output_format: "pcm",
-      max_credits: 1000,
-    });
-    expect(narrationOf(again)).toMatchObject({ status: "finished", problems: [] });
-    expect(narrator.service.tasks.size).toBe(2);
+it("a ledger that was lost makes the id unknown, and the error says how to go on; the text finds the paid parts, and no part mentions the id", async () => {
+  narrator.service.processingMs = 300;
+  const { narration_id } = await narrator.narrate({ text: TWO, max_credits: 1000, wait_seconds: 0 });
+  await expect.poll(() => narrator.service.tasks.size, { timeout: 60_000 }).toBe(2);
+  await narrator.client.close();
+  await rm(narrator.testFolders.stateDir, { recursive: true });
+  narrator.client = await startToolClient(narrator.testFolders.env(narrator.service, FAST));
+  const unknown = await narrator.client.call("narrate", { narration_id });
+  expect(errorOf(unknown).code).toBe("not_found");
+  expect(unknown.content[0]?.text).toContain("Called with the same text and settings, narrate finds it too");
+  const again = await narrator.client.call("narrate", {
+    text: TWO,
+    output_format: "pcm",
+    max_credits: 1000,
   });
+  expect(narrationOf(again)).toMatchObject({ status: "finished", problems: [] });
+  expect(narrator.service.tasks.size).toBe(2);
 });

@@ -15,16 +15,14 @@ closeAfterEach();
 
 const HOST = join(import.meta.dirname, "odd-host.ts");
 
-describe("a host that does not reference stdin", () => {
-  it("is served while it sends nothing, and the server ends with 0 when the host exits", async () => {
-    const setup = await openFaultSetup();
-    const server = await setup.another({}, { nodeArgs: [HOST] });
-    const ended = server.exited.then(() => "ended");
-    const quiet = new Promise((resolve) => setTimeout(() => resolve("lives"), 700));
-    expect(await Promise.race([ended, quiet])).toBe("lives");
-    expect(taskOf(await server.call("generate_audio", { prompt: "Unreferenced" })).status).toBe("succeeded");
-    expect(await server.end()).toMatchObject({ code: 0, signal: null });
-  });
+it("a host that does not reference stdin is served while it sends nothing, and the server ends with 0 when the host exits", async () => {
+  const setup = await openFaultSetup();
+  const server = await setup.another({}, { nodeArgs: [HOST] });
+  const ended = server.exited.then(() => "ended");
+  const quiet = new Promise((resolve) => setTimeout(() => resolve("lives"), 700));
+  expect(await Promise.race([ended, quiet])).toBe("lives");
+  expect(taskOf(await server.call("generate_audio", { prompt: "Unreferenced" })).status).toBe("succeeded");
+  expect(await server.end()).toMatchObject({ code: 0, signal: null });
 });
 
 describe("the entry's own path among the arguments", () => {

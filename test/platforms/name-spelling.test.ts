@@ -119,8 +119,9 @@ describe("resources/read", () => {
   });
 });
 
-describe("a drive without real paths", () => {
-  it.each(["EISDIR", "UNKNOWN"])("(native realpath answers %s) is used nevertheless", async (code) => {
+it.each(["EISDIR", "UNKNOWN"])(
+  "a drive without real paths (native realpath answers %s) is used nevertheless",
+  async (code) => {
     const setup = await openFaultSetup({
       env: { TEST_FS_FAULTS: JSON.stringify([{ call: "promises.realpath", code }]) },
       start: { nodeArgs: preload("fs-faults") },
@@ -129,5 +130,5 @@ describe("a drive without real paths", () => {
     expect(await bytesAt(setup.server, audio?.uri ?? "")).toBe(20_000);
     expect(taskOf(await setup.server.call("generate_audio", { prompt: "RAM disk" })).replayed).toBe(true);
     expect(setup.service.count("content")).toBe(1);
-  });
-});
+  },
+);

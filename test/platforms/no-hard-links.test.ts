@@ -16,25 +16,23 @@ const faults = (...list: object[]): Record<string, string> => ({ TEST_FS_FAULTS:
 const noLinks = (code: string): Record<string, string> =>
   faults({ call: "promises.link", code }, { call: "fs.linkSync", code });
 
-describe("a disk without hard links", () => {
-  it.each([
-    ["EISDIR", "exFAT and FAT32 on Windows"],
-    ["EIO", "rclone and Docker Desktop"],
-    ["EPERM", "exFAT and FAT32 on Linux"],
-    ["ENOSYS", "some FUSE file systems"],
-    ["UNKNOWN", "what Windows has no other name for"],
-  ])("that reports %s (%s) gets the audio, once, and doctor passes", async (code) => {
-    const setup = await openFaultSetup({ env: noLinks(code), start: { nodeArgs } });
-    const call = { prompt: "No links", file_name: "story" };
-    const task = taskOf(await setup.server.call("generate_audio", call));
-    expect(task.audio?.size_bytes).toBe(20_000);
-    expect(taskOf(await setup.server.call("generate_audio", call)).replayed).toBe(true);
-    expect(await setup.testFolders.outputNames()).toEqual(["story.mp3"]);
-    expect(setup.service.count("create")).toBe(1);
-    const checks = await doctor(setup.testFolders.env(setup.service, noLinks(code)), { nodeArgs });
-    expect(checks["output folder"]).toMatchObject({ ok: true });
-    expect(await setup.testFolders.outputNames()).toEqual(["story.mp3"]);
-  });
+it.each([
+  ["EISDIR", "exFAT and FAT32 on Windows"],
+  ["EIO", "rclone and Docker Desktop"],
+  ["EPERM", "exFAT and FAT32 on Linux"],
+  ["ENOSYS", "some FUSE file systems"],
+  ["UNKNOWN", "what Windows has no other name for"],
+])("a disk without hard links that reports %s (%s) gets the audio, once, and doctor passes", async (code) => {
+  const setup = await openFaultSetup({ env: noLinks(code), start: { nodeArgs } });
+  const call = { prompt: "No links", file_name: "story" };
+  const task = taskOf(await setup.server.call("generate_audio", call));
+  expect(task.audio?.size_bytes).toBe(20_000);
+  expect(taskOf(await setup.server.call("generate_audio", call)).replayed).toBe(true);
+  expect(await setup.testFolders.outputNames()).toEqual(["story.mp3"]);
+  expect(setup.service.count("create")).toBe(1);
+  const checks = await doctor(setup.testFolders.env(setup.service, noLinks(code)), { nodeArgs });
+  expect(checks["output folder"]).toMatchObject({ ok: true });
+  expect(await setup.testFolders.outputNames()).toEqual(["story.mp3"]);
 });
 
 describe("a disk that refuses both links and renames", () => {

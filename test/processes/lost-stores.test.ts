@@ -13,28 +13,26 @@ async function setUp(settings: Record<string, string> = {}) {
   return { service, testFolders, client };
 }
 
-describe("a ledger that cannot be written", () => {
-  it("at the moment of the 202 still names the task, which is saved once it can be written", async () => {
-    const { service, testFolders, client } = await setUp();
-    // The first request loads code, which would take too much of the short wait below.
-    await client.call("get_task", { task_id: "task-of-nobody" });
-    const ledgerController = await openLedgerController(testFolders, service);
-    ledgerController.failWrites("a task id");
-    const call = { prompt: "Full just now", wait_seconds: 2 };
-    const unwritten = taskOf(await client.call("generate_audio", call));
-    const [taskId] = service.tasks.keys();
-    expect(unwritten.task_id).toBe(taskId);
-    expect(ledgerController.records()).toMatchObject([{ status: "unresolved", task_id: null }]);
-    expect(ledgerController.concurrencySlots()).toBe(1);
-    ledgerController.repair();
-    // No further call is needed.
-    await ledgerController.waitUntil((records) => records.every(({ files }) => files.length === 1));
-    expect(ledgerController.concurrencySlots()).toBe(0);
-    expect(ledgerController.spentInWindowCredits()).toBe(10);
-    const again = taskOf(await client.call("generate_audio", { prompt: "Full just now" }));
-    expect(again).toMatchObject({ task_id: taskId, status: "succeeded", replayed: true });
-    expect(service.count("create")).toBe(1);
-  });
+it("a ledger that cannot be written at the moment of the 202 still names the task, which is saved once it can be written", async () => {
+  const { service, testFolders, client } = await setUp();
+  // The first request loads code, which would take too much of the short wait below.
+  await client.call("get_task", { task_id: "task-of-nobody" });
+  const ledgerController = await openLedgerController(testFolders, service);
+  ledgerController.failWrites("a task id");
+  const call = { prompt: "Full just now", wait_seconds: 2 };
+  const unwritten = taskOf(await client.call("generate_audio", call));
+  const [taskId] = service.tasks.keys();
+  expect(unwritten.task_id).toBe(taskId);
+  expect(ledgerController.records()).toMatchObject([{ status: "unresolved", task_id: null }]);
+  expect(ledgerController.concurrencySlots()).toBe(1);
+  ledgerController.repair();
+  // No further call is needed.
+  await ledgerController.waitUntil((records) => records.every(({ files }) => files.length === 1));
+  expect(ledgerController.concurrencySlots()).toBe(0);
+  expect(ledgerController.spentInWindowCredits()).toBe(10);
+  const again = taskOf(await client.call("generate_audio", { prompt: "Full just now" }));
+  expect(again).toMatchObject({ task_id: taskId, status: "succeeded", replayed: true });
+  expect(service.count("create")).toBe(1);
 });
 
 describe("a shared store that is unreachable", skipBecause(whyNoPostgres()), () => {
@@ -64,25 +62,23 @@ describe("a shared store that is unreachable", skipBecause(whyNoPostgres()), () 
   );
 });
 
-describe("an unreachable service", () => {
-  it("takes no rate slot and reserves nothing, because nothing was sent", async () => {
-    const testFolders = await useTestFolders();
-    const nowhere = { baseUrl: `http://127.0.0.1:${await freePort()}`, apiKey: "sk-test" };
-    const client = await startProcess(testFolders, nowhere, FAST);
-    const call = { prompt: "Nobody there", wait_seconds: 5 };
-    expect(errorOf(await client.call("generate_audio", call))).toMatchObject({
-      code: "network_error",
-      retryable: true,
-      idempotency_key: expect.stringMatching(/^agm1-/),
-    });
-    // Read the ledger while the process runs. A process that ends might leave the slots and the reservation of a
-    // submission that it was about to send.
-    const ledgerController = await openLedgerController(testFolders, nowhere);
-    const counted = async (): Promise<number[]> => [
-      ledgerController.rateSlotCount(),
-      ledgerController.concurrencySlots(),
-      ledgerController.spentInWindowCredits(),
-    ];
-    await expect.poll(counted).toEqual([0, 0, 0]);
+it("an unreachable service takes no rate slot and reserves nothing, because nothing was sent", async () => {
+  const testFolders = await useTestFolders();
+  const nowhere = { baseUrl: `http://127.0.0.1:${await freePort()}`, apiKey: "sk-test" };
+  const client = await startProcess(testFolders, nowhere, FAST);
+  const call = { prompt: "Nobody there", wait_seconds: 5 };
+  expect(errorOf(await client.call("generate_audio", call))).toMatchObject({
+    code: "network_error",
+    retryable: true,
+    idempotency_key: expect.stringMatching(/^agm1-/),
   });
+  // Read the ledger while the process runs. A process that ends might leave the slots and the reservation of a
+  // submission that it was about to send.
+  const ledgerController = await openLedgerController(testFolders, nowhere);
+  const counted = async (): Promise<number[]> => [
+    ledgerController.rateSlotCount(),
+    ledgerController.concurrencySlots(),
+    ledgerController.spentInWindowCredits(),
+  ];
+  await expect.poll(counted).toEqual([0, 0, 0]);
 });

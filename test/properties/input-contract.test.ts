@@ -4,7 +4,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { audioInputSchema } from "../../src/contract/audio-input.ts";
 
 const FIELDS = [
@@ -144,19 +144,17 @@ const input: fc.Arbitrary<Input> = fc
     ...(luck === 0 ? { tempo: 1 } : {}),
   }));
 
-describe("what the contract accepts", () => {
-  it("is accepted here, and nothing else is", () => {
-    let accepted = 0;
-    fc.assert(
-      fc.property(input, (candidate) => {
-        const verdict = contractAccepts(candidate);
-        accepted += verdict ? 1 : 0;
-        expect(audioInputSchema.safeParse(candidate).success).toBe(verdict);
-      }),
-      { numRuns: 4000 },
-    );
-    // The generator must produce both outcomes, otherwise the comparison proves nothing.
-    expect(accepted).toBeGreaterThan(200);
-    expect(accepted).toBeLessThan(3800);
-  });
+it("what the contract accepts is accepted here, and nothing else is", () => {
+  let accepted = 0;
+  fc.assert(
+    fc.property(input, (candidate) => {
+      const verdict = contractAccepts(candidate);
+      accepted += verdict ? 1 : 0;
+      expect(audioInputSchema.safeParse(candidate).success).toBe(verdict);
+    }),
+    { numRuns: 4000 },
+  );
+  // The generator must produce both outcomes, otherwise the comparison proves nothing.
+  expect(accepted).toBeGreaterThan(200);
+  expect(accepted).toBeLessThan(3800);
 });

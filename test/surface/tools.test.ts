@@ -256,9 +256,7 @@ describe("the instructions", () => {
   });
 });
 
-describe("the remedies", () => {
-  it("end every error with a step", () => {
-    for (const remedy of Object.values(REMEDIES).flatMap((each) => Object.values(each)))
-      expect(remedy).toMatch(/^[A-Z].{20,}\.$/);
-  });
+it("the remedies end every error with a step", () => {
+  for (const remedy of Object.values(REMEDIES).flatMap((each) => Object.values(each)))
+    expect(remedy).toMatch(/^[A-Z].{20,}\.$/);
 });

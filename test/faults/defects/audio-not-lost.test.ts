@@ -249,61 +249,57 @@ const PAGE = "<html><body>Please sign in to the network.</body></html>";
 
 // A 200 that contains no audio must not cost the user the paid audio. The server downloads the audio again, at once and
 // on each explicit call.
-describe("one bad 200 to a download", () => {
-  it.each<[string, string, Record<string, string>]>([
-    ["a text page", "mp3", { "content-type": "text/plain" }],
-    ["unsound bytes", "mp3", { "content-type": "application/octet-stream" }],
-    ["unsound bytes called audio", "wav", { "content-type": "audio/wav" }],
-    ["a text page", "pcm", { "content-type": "text/plain" }],
-    ["an XML page", "pcm", { "content-type": "application/xml" }],
-    [
-      "a compressed page",
-      "pcm",
-      { "content-type": "application/octet-stream", "content-encoding": "gzip, gzip" },
-    ],
-  ])("(%s, for %s) is not kept, but the audio is", async (_, format, headers) => {
-    const setup = await openFaultSetup();
-    setup.misbehave(
-      misbehaveNext("content", (response) => {
-        response.writeHead(200, { "content-length": Buffer.byteLength(PAGE), ...headers });
-        response.end(PAGE);
-      }),
-    );
-    const call = { prompt: "One bad answer", output_format: format, wait_seconds: 5 };
-    const task = shownTaskOf(await setup.server.call("generate_audio", call));
-    expect(await readFile(task.audio?.path ?? "")).toEqual(onlyTask(setup).audio);
-    expect(await listSavedNames(setup)).toHaveLength(1);
-  });
+it.each<[string, string, Record<string, string>]>([
+  ["a text page", "mp3", { "content-type": "text/plain" }],
+  ["unsound bytes", "mp3", { "content-type": "application/octet-stream" }],
+  ["unsound bytes called audio", "wav", { "content-type": "audio/wav" }],
+  ["a text page", "pcm", { "content-type": "text/plain" }],
+  ["an XML page", "pcm", { "content-type": "application/xml" }],
+  [
+    "a compressed page",
+    "pcm",
+    { "content-type": "application/octet-stream", "content-encoding": "gzip, gzip" },
+  ],
+])("one bad 200 to a download (%s, for %s) is not kept, but the audio is", async (_, format, headers) => {
+  const setup = await openFaultSetup();
+  setup.misbehave(
+    misbehaveNext("content", (response) => {
+      response.writeHead(200, { "content-length": Buffer.byteLength(PAGE), ...headers });
+      response.end(PAGE);
+    }),
+  );
+  const call = { prompt: "One bad answer", output_format: format, wait_seconds: 5 };
+  const task = shownTaskOf(await setup.server.call("generate_audio", call));
+  expect(await readFile(task.audio?.path ?? "")).toEqual(onlyTask(setup).audio);
+  expect(await listSavedNames(setup)).toHaveLength(1);
 });
 
-describe("bytes that are still not audio", () => {
-  it.each(["generate_audio", "get_task", "download_audio"])(
-    "are kept as .bin, and requested again by %s, which delivers the audio once it is available",
-    async (tool) => {
-      const setup = await openFaultSetup();
-      setup.misbehave((exchange, response) => {
-        if (exchange.kind !== "content") return false;
-        response.writeHead(200, { "content-type": "application/octet-stream" });
-        response.end("no audio at all");
-        return true;
-      });
-      const refused = await setup.server.call("generate_audio", { prompt: "Never sound", wait_seconds: 5 });
-      expect(codeOf(refused)).toBe("unexpected_response");
-      expect(shownTextOf(refused)).toContain(".bin");
-      const fetched = setup.service.count("content");
-      expect(fetched).toBeGreaterThan(1);
-      const { id, audio } = onlyTask(setup);
-      const args = tool === "generate_audio" ? { prompt: "Never sound" } : { task_id: id };
-      const wait = tool === "download_audio" ? {} : { wait_seconds: 5 };
-      await setup.server.call(tool, { ...args, ...wait });
-      expect(setup.service.count("content")).toBeGreaterThan(fetched);
-      setup.misbehave(undefined);
-      const task = shownTaskOf(await setup.server.call(tool, { ...args, ...wait }));
-      expect(await readFile(task.audio?.path ?? "")).toEqual(audio);
-      expect(setup.service.tasks.size).toBe(1);
-    },
-  );
-});
+it.each(["generate_audio", "get_task", "download_audio"])(
+  "bytes that are still not audio are kept as .bin, and requested again by %s, which delivers the audio once it is available",
+  async (tool) => {
+    const setup = await openFaultSetup();
+    setup.misbehave((exchange, response) => {
+      if (exchange.kind !== "content") return false;
+      response.writeHead(200, { "content-type": "application/octet-stream" });
+      response.end("no audio at all");
+      return true;
+    });
+    const refused = await setup.server.call("generate_audio", { prompt: "Never sound", wait_seconds: 5 });
+    expect(codeOf(refused)).toBe("unexpected_response");
+    expect(shownTextOf(refused)).toContain(".bin");
+    const fetched = setup.service.count("content");
+    expect(fetched).toBeGreaterThan(1);
+    const { id, audio } = onlyTask(setup);
+    const args = tool === "generate_audio" ? { prompt: "Never sound" } : { task_id: id };
+    const wait = tool === "download_audio" ? {} : { wait_seconds: 5 };
+    await setup.server.call(tool, { ...args, ...wait });
+    expect(setup.service.count("content")).toBeGreaterThan(fetched);
+    setup.misbehave(undefined);
+    const task = shownTaskOf(await setup.server.call(tool, { ...args, ...wait }));
+    expect(await readFile(task.audio?.path ?? "")).toEqual(audio);
+    expect(setup.service.tasks.size).toBe(1);
+  },
+);
 
 /** A preload that changes the machine's name, like a new container or another network. */
 const renamed = (name: string): string =>
@@ -313,28 +309,26 @@ const renamed = (name: string): string =>
   )}`;
 
 // Machine names change with networks and containers, but the file on the disk stays the same.
-describe("a machine that has another name after a restart", () => {
-  it("still delivers, lists and links every saved file", async () => {
-    const setup = await openFaultSetup({ start: { nodeArgs: ["--import", renamed("at-home")] } });
-    const first = shownTaskOf(
-      await setup.server.call("generate_audio", { prompt: "Under any name", wait_seconds: 5 }),
-    );
-    await setup.server.end();
-    const later = await setup.another({}, { nodeArgs: ["--import", renamed("at-work")] });
-    expect((await readOnlyTaskRow(later)).audio_path).toBe(first.audio?.path);
-    for (const uri of [first.audio?.uri, `audio://tasks/${first.task_id}/content`]) {
-      const answer = await later.request("resources/read", { uri });
-      expect(answer.result, JSON.stringify(answer.error)).toBeDefined();
-    }
-    const before = setup.service.exchanges.length;
-    const again = shownTaskOf(
-      await later.call("generate_audio", { prompt: "Under any name", wait_seconds: 5 }),
-    );
-    expect(again.audio?.path).toBe(first.audio?.path);
-    const fetched = shownTaskOf(await later.call("download_audio", { task_id: first.task_id }));
-    expect(fetched.audio?.path).toBe(first.audio?.path);
-    expect(setup.service.exchanges.length).toBe(before);
-  });
+it("a machine that has another name after a restart still delivers, lists and links every saved file", async () => {
+  const setup = await openFaultSetup({ start: { nodeArgs: ["--import", renamed("at-home")] } });
+  const first = shownTaskOf(
+    await setup.server.call("generate_audio", { prompt: "Under any name", wait_seconds: 5 }),
+  );
+  await setup.server.end();
+  const later = await setup.another({}, { nodeArgs: ["--import", renamed("at-work")] });
+  expect((await readOnlyTaskRow(later)).audio_path).toBe(first.audio?.path);
+  for (const uri of [first.audio?.uri, `audio://tasks/${first.task_id}/content`]) {
+    const answer = await later.request("resources/read", { uri });
+    expect(answer.result, JSON.stringify(answer.error)).toBeDefined();
+  }
+  const before = setup.service.exchanges.length;
+  const again = shownTaskOf(
+    await later.call("generate_audio", { prompt: "Under any name", wait_seconds: 5 }),
+  );
+  expect(again.audio?.path).toBe(first.audio?.path);
+  const fetched = shownTaskOf(await later.call("download_audio", { task_id: first.task_id }));
+  expect(fetched.audio?.path).toBe(first.audio?.path);
+  expect(setup.service.exchanges.length).toBe(before);
 });
 
 const NEWER_KEY = "sk-newer-0123456789abcdef";
@@ -348,20 +342,18 @@ const nothingToFetch = misbehaveNext(
 );
 
 // A new key of the same account has access to the same tasks, and downloading them is free.
-describe("after a change of key on the same account", () => {
-  it("the next step for a task of the other key is free, and names its id", async () => {
-    const setup = await openFaultSetup({ service: { apiKeys: [OLDER_KEY, NEWER_KEY] } });
-    setup.misbehave(nothingToFetch);
-    const id = await submitAndAbandon(setup, "Listed under the new key");
-    await waitForExchanges(setup, "content");
-    await setup.server.end();
-    setup.misbehave(undefined);
-    const later = await setup.another({ AUDIO_API_KEY: NEWER_KEY });
-    const { next_step: nextStep } = await readOnlyTaskRow(later);
-    expect(nextStep).toMatch(/get_task|download_audio/);
-    expect(nextStep).toContain(id);
-    expect(nextStep).not.toMatch(/cost|pay/i);
-    shownTaskOf(await later.call("download_audio", { task_id: id }));
-    expect(await bytesSaved(setup)).toEqual(onlyTask(setup).audio);
-  });
+it("after a change of key on the same account the next step for a task of the other key is free, and names its id", async () => {
+  const setup = await openFaultSetup({ service: { apiKeys: [OLDER_KEY, NEWER_KEY] } });
+  setup.misbehave(nothingToFetch);
+  const id = await submitAndAbandon(setup, "Listed under the new key");
+  await waitForExchanges(setup, "content");
+  await setup.server.end();
+  setup.misbehave(undefined);
+  const later = await setup.another({ AUDIO_API_KEY: NEWER_KEY });
+  const { next_step: nextStep } = await readOnlyTaskRow(later);
+  expect(nextStep).toMatch(/get_task|download_audio/);
+  expect(nextStep).toContain(id);
+  expect(nextStep).not.toMatch(/cost|pay/i);
+  shownTaskOf(await later.call("download_audio", { task_id: id }));
+  expect(await bytesSaved(setup)).toEqual(onlyTask(setup).audio);
 });

@@ -12,26 +12,24 @@ import { sayAndHangUp } from "../wire.ts";
 
 closeAfterEach();
 
-describe("a task that failed and was charged nevertheless", () => {
-  it("is not retried automatically, and its cost is reported", async () => {
-    const setup = await openFaultSetup();
-    setup.misbehave((exchange, response, service) => {
-      if (exchange.kind !== "query") return false;
-      const task = service.tasks.get(exchange.taskId ?? "");
-      if (task === undefined) return false;
-      task.status = "failed";
-      const billing = { reserved_credits: 150, charged_credits: 150, refunded_credits: 0 };
-      service.json(response, 200, { ...service.view(task), billing });
-      return true;
-    });
-    const outcome = await setup.server.call("generate_audio", { prompt: "Charged for nothing" });
-    expect(errorOf(outcome).code).toBe("task_failed");
-    expect(resultTextOf(outcome)).toContain("charged 150 credits");
-    expect(resultTextOf(outcome)).not.toMatch(/cost nothing|Cost 0/);
-    expect(setup.service.tasks.size).toBe(1);
-    const shown = await setup.server.call("get_task", { task_id: errorOf(outcome).task_id });
-    expect(resultTextOf(shown)).not.toMatch(/Cost 0/);
+it("a task that failed and was charged nevertheless is not retried automatically, and its cost is reported", async () => {
+  const setup = await openFaultSetup();
+  setup.misbehave((exchange, response, service) => {
+    if (exchange.kind !== "query") return false;
+    const task = service.tasks.get(exchange.taskId ?? "");
+    if (task === undefined) return false;
+    task.status = "failed";
+    const billing = { reserved_credits: 150, charged_credits: 150, refunded_credits: 0 };
+    service.json(response, 200, { ...service.view(task), billing });
+    return true;
   });
+  const outcome = await setup.server.call("generate_audio", { prompt: "Charged for nothing" });
+  expect(errorOf(outcome).code).toBe("task_failed");
+  expect(resultTextOf(outcome)).toContain("charged 150 credits");
+  expect(resultTextOf(outcome)).not.toMatch(/cost nothing|Cost 0/);
+  expect(setup.service.tasks.size).toBe(1);
+  const shown = await setup.server.call("get_task", { task_id: errorOf(outcome).task_id });
+  expect(resultTextOf(shown)).not.toMatch(/Cost 0/);
 });
 
 describe("a bill that breaks the contract", () => {
@@ -84,38 +82,36 @@ describe("a bill that breaks the contract", () => {
   );
 });
 
-describe("a refusal of the repetition of a send without an answer", () => {
-  it.each([
-    [400, "invalid_request"],
-    [402, "insufficient_credits"],
-    [413, "request_too_large"],
-  ])(
-    "does not say with %s that nothing was charged, and the next step finds the task",
-    async (status, code) => {
-      const setup = await openFaultSetup();
-      setup.misbehave((exchange, response, service) => {
-        if (exchange.kind !== "create") return false;
-        if (exchange.ordinal > 1) service.refuse(response, status, code);
-        else {
-          service.accept(exchange);
-          sayAndHangUp(response, "", true);
-        }
-        return true;
-      });
-      const call = { prompt: "Taken, and refused after that" };
-      const outcome = await setup.server.call("generate_audio", call);
-      expect(errorOf(outcome).code).toBe(code);
-      expect(resultTextOf(outcome)).toMatch(/may have been accepted.*does not pay twice.*Do not change/s);
-      expect(resultTextOf(outcome)).not.toMatch(/[Nn]othing was (sent|charged)/);
-      setup.misbehave(undefined);
-      const handle = /req-[0-9a-f]{32}/.exec(resultTextOf(outcome))?.[0];
-      const found = taskOf(await setup.server.call("download_audio", { task_id: handle }));
-      if (found.audio === null)
-        expect(taskOf(await setup.server.call("generate_audio", call)).audio).not.toBeNull();
-      expect(setup.service.tasks.size).toBe(1);
-    },
-  );
-});
+it.each([
+  [400, "invalid_request"],
+  [402, "insufficient_credits"],
+  [413, "request_too_large"],
+])(
+  "a refusal of the repetition of a send without an answer does not say with %s that nothing was charged, and the next step finds the task",
+  async (status, code) => {
+    const setup = await openFaultSetup();
+    setup.misbehave((exchange, response, service) => {
+      if (exchange.kind !== "create") return false;
+      if (exchange.ordinal > 1) service.refuse(response, status, code);
+      else {
+        service.accept(exchange);
+        sayAndHangUp(response, "", true);
+      }
+      return true;
+    });
+    const call = { prompt: "Taken, and refused after that" };
+    const outcome = await setup.server.call("generate_audio", call);
+    expect(errorOf(outcome).code).toBe(code);
+    expect(resultTextOf(outcome)).toMatch(/may have been accepted.*does not pay twice.*Do not change/s);
+    expect(resultTextOf(outcome)).not.toMatch(/[Nn]othing was (sent|charged)/);
+    setup.misbehave(undefined);
+    const handle = /req-[0-9a-f]{32}/.exec(resultTextOf(outcome))?.[0];
+    const found = taskOf(await setup.server.call("download_audio", { task_id: handle }));
+    if (found.audio === null)
+      expect(taskOf(await setup.server.call("generate_audio", call)).audio).not.toBeNull();
+    expect(setup.service.tasks.size).toBe(1);
+  },
+);
 
 describe("one damaged cell of the ledger", () => {
   const damage = (stateDir: string, sql: string): void => {

@@ -104,13 +104,11 @@ describe("a state disk that is full for a second", () => {
 });
 
 // A process writes its record again from memory if somebody has deleted the record.
-describe("a record that was deleted while its job runs", () => {
-  it("is written again from memory, with its id and its file", async () => {
-    const setup = await openFaultSetup({ env: PATIENT, service: { processingMs: 600 } });
-    shownTaskOf(await setup.server.call("generate_audio", { prompt: "Wiped away", wait_seconds: 0 }));
-    ledgerFile(setup).exec(DELETE_REQUESTS_SQL);
-    await expectSaved(setup);
-  });
+it("a record that was deleted while its job runs is written again from memory, with its id and its file", async () => {
+  const setup = await openFaultSetup({ env: PATIENT, service: { processingMs: 600 } });
+  shownTaskOf(await setup.server.call("generate_audio", { prompt: "Wiped away", wait_seconds: 0 }));
+  ledgerFile(setup).exec(DELETE_REQUESTS_SQL);
+  await expectSaved(setup);
 });
 
 describe("a PostgreSQL server that is down for a second", skipBecause(whyNoPostgres()), () => {

@@ -92,33 +92,31 @@ describe("a request of two windows that the service refused to both", () => {
 });
 
 // A gateway may answer 503 although the submission succeeded behind it.
-describe("a submission that got a 503 and may have arrived nevertheless", () => {
-  it("stays in the ledger when its call is cancelled: sent, and its 150 credits counted", async () => {
-    const setup = await openFaultSetup({ env: BUDGET_FOR_ONE_TASK });
-    setup.misbehave(
-      misbehaveNext("create", (response, exchange, service) => {
-        acceptSubmission(service, exchange);
-        service.json(
-          response,
-          503,
-          { error: { code: "api_unavailable", message: "later" } },
-          { "retry-after": "600" },
-        );
-      }),
-    );
-    const id = setup.server.begin("generate_audio", { prompt: "Behind a gateway", wait_seconds: 20 });
-    await waitForExchanges(setup, "create");
-    await pause(100);
-    setup.server.cancel(id);
-    await pause(50);
-    expect((await readOnlyTaskRow(setup.server)).status).toBe("unresolved");
-    const another = await setup.server.call("generate_audio", { prompt: "A second one", wait_seconds: 1 });
-    expect(codeOf(another)).toBe("budget_exceeded");
-    expect(setup.service.tasks.size).toBe(1);
-    // The same request finds the existing task.
-    await expectWithinBudget(setup.server, "Behind a gateway");
-    expect(setup.service.tasks.size).toBe(1);
-  });
+it("a submission that got a 503 and may have arrived nevertheless stays in the ledger when its call is cancelled: sent, and its 150 credits counted", async () => {
+  const setup = await openFaultSetup({ env: BUDGET_FOR_ONE_TASK });
+  setup.misbehave(
+    misbehaveNext("create", (response, exchange, service) => {
+      acceptSubmission(service, exchange);
+      service.json(
+        response,
+        503,
+        { error: { code: "api_unavailable", message: "later" } },
+        { "retry-after": "600" },
+      );
+    }),
+  );
+  const id = setup.server.begin("generate_audio", { prompt: "Behind a gateway", wait_seconds: 20 });
+  await waitForExchanges(setup, "create");
+  await pause(100);
+  setup.server.cancel(id);
+  await pause(50);
+  expect((await readOnlyTaskRow(setup.server)).status).toBe("unresolved");
+  const another = await setup.server.call("generate_audio", { prompt: "A second one", wait_seconds: 1 });
+  expect(codeOf(another)).toBe("budget_exceeded");
+  expect(setup.service.tasks.size).toBe(1);
+  // The same request finds the existing task.
+  await expectWithinBudget(setup.server, "Behind a gateway");
+  expect(setup.service.tasks.size).toBe(1);
 });
 
 // If a call's own task fails, the call repeats it once, at no cost. A third attempt would take the user's time and
@@ -164,28 +162,26 @@ describe("a call whose tasks fail as soon as they are made", () => {
 });
 
 // A gateway may refuse what the service has accepted. Only the contract's body proves that the service refused it.
-describe("a refusal without the service's words", () => {
-  it.each([400, 401, 402, 409, 413])(
-    "such as a %i keeps its reservation within the budget",
-    async (status) => {
-      const setup = await openFaultSetup({ env: BUDGET_FOR_ONE_TASK });
-      setup.misbehave(
-        misbehaveNext("create", (response, exchange, service) => {
-          acceptSubmission(service, exchange);
-          response.writeHead(status, { "content-type": "text/html" }).end("<html>no</html>");
-        }),
-      );
-      const call = { prompt: "Made behind a gateway", wait_seconds: 5 };
-      const refused = await setup.server.call("generate_audio", call);
-      expect(shownTextOf(refused)).toMatch(/may have been accepted, with 150 credits reserved/);
-      expect(shownTextOf(refused)).not.toMatch(/nothing was charged/i);
-      expect(shownTextOf(await setup.server.call("list_tasks", {}))).toMatch(/up to 150 more are held/);
-      await expectOverBudget(setup.server, "Another one");
-      await expectWithinBudget(setup.server, call.prompt);
-      expect(setup.service.tasks.size).toBe(1);
-    },
-  );
-});
+it.each([400, 401, 402, 409, 413])(
+  "a refusal without the service's words such as a %i keeps its reservation within the budget",
+  async (status) => {
+    const setup = await openFaultSetup({ env: BUDGET_FOR_ONE_TASK });
+    setup.misbehave(
+      misbehaveNext("create", (response, exchange, service) => {
+        acceptSubmission(service, exchange);
+        response.writeHead(status, { "content-type": "text/html" }).end("<html>no</html>");
+      }),
+    );
+    const call = { prompt: "Made behind a gateway", wait_seconds: 5 };
+    const refused = await setup.server.call("generate_audio", call);
+    expect(shownTextOf(refused)).toMatch(/may have been accepted, with 150 credits reserved/);
+    expect(shownTextOf(refused)).not.toMatch(/nothing was charged/i);
+    expect(shownTextOf(await setup.server.call("list_tasks", {}))).toMatch(/up to 150 more are held/);
+    await expectOverBudget(setup.server, "Another one");
+    await expectWithinBudget(setup.server, call.prompt);
+    expect(setup.service.tasks.size).toBe(1);
+  },
+);
 
 // Credits that other requests have reserved come back. Only then does a 402 wait.
 describe("a 402", () => {

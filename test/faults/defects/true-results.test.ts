@@ -98,29 +98,27 @@ describe("a call ends before its client gives up, even if", () => {
 });
 
 // A person deletes a file, and the next file gets the same name. Each link must lead to the bytes of its own task.
-describe("a file name that is used again after its file was deleted", () => {
-  it("belongs to the newest task: every link just returned can be read, and the list gives the file to that one", async () => {
-    const setup = await openFaultSetup();
-    for (const text of ["one", "two", "three", "four"]) {
-      const call = { prompt: `Take of ${text}`, file_name: "again", wait_seconds: 5 };
-      const { audio, task_id: id } = shownTaskOf(await setup.server.call("generate_audio", call));
-      for (const uri of [audio?.uri, `audio://tasks/${id}/content`]) {
-        const answer = await setup.server.request("resources/read", { uri });
-        expect(answer.result, `${text}: ${JSON.stringify(answer.error)}`).toBeDefined();
-      }
-      const rows = await readTaskRows(setup.server);
-      expect(rows.filter(({ audio_path: path }) => path != null).map(({ task_id: shown }) => shown)).toEqual([
-        id,
-      ]);
-      if (text !== "four") await rm(audio?.path ?? "");
+it("a file name that is used again after its file was deleted belongs to the newest task: every link just returned can be read, and the list gives the file to that one", async () => {
+  const setup = await openFaultSetup();
+  for (const text of ["one", "two", "three", "four"]) {
+    const call = { prompt: `Take of ${text}`, file_name: "again", wait_seconds: 5 };
+    const { audio, task_id: id } = shownTaskOf(await setup.server.call("generate_audio", call));
+    for (const uri of [audio?.uri, `audio://tasks/${id}/content`]) {
+      const answer = await setup.server.request("resources/read", { uri });
+      expect(answer.result, `${text}: ${JSON.stringify(answer.error)}`).toBeDefined();
     }
-    // The audio of the first task is downloaded again, at no cost, and the newest file stays unchanged.
-    const first = shownTaskOf(
-      await setup.server.call("generate_audio", { prompt: "Take of one", wait_seconds: 5 }),
-    );
-    expect(first.audio?.path).not.toMatch(/again\.mp3$/);
-    expect(setup.service.tasks.size).toBe(4);
-  });
+    const rows = await readTaskRows(setup.server);
+    expect(rows.filter(({ audio_path: path }) => path != null).map(({ task_id: shown }) => shown)).toEqual([
+      id,
+    ]);
+    if (text !== "four") await rm(audio?.path ?? "");
+  }
+  // The audio of the first task is downloaded again, at no cost, and the newest file stays unchanged.
+  const first = shownTaskOf(
+    await setup.server.call("generate_audio", { prompt: "Take of one", wait_seconds: 5 }),
+  );
+  expect(first.audio?.path).not.toMatch(/again\.mp3$/);
+  expect(setup.service.tasks.size).toBe(4);
 });
 
 /** Changes a stored record to what another version of the program would have written. */
@@ -167,36 +165,34 @@ describe("a stored request that today's rules would refuse", () => {
 });
 
 // Megabytes are downloaded only on an explicit request, because traffic may cost the user money.
-describe("audio that exceeds the size limit", () => {
-  it("is not fetched again by list_tasks, only by a call for that task", async () => {
-    const setup = await openFaultSetup();
-    setup.misbehave(
-      misbehaveNext(
-        "content",
-        (response) => {
-          response.writeHead(200, {
-            "content-type": "application/octet-stream",
-            "content-length": 70 * 1024 * 1024,
-          });
-          response.write(Buffer.alloc(1024));
-        },
-        Number.POSITIVE_INFINITY,
-      ),
-    );
-    const call = { prompt: "Too long a song", wait_seconds: 5 };
-    expect(codeOf(await setup.server.call("generate_audio", call))).toBe("too_large");
-    const later = await setup.another();
-    for (const server of [setup.server, setup.server, later, later]) {
-      await readOnlyTaskRow(server);
-      await pause(150);
-    }
-    expect(setup.service.count("content")).toBe(1);
-    const { task_id: id, next_step: nextStep } = await readOnlyTaskRow(later);
-    expect(nextStep).toContain("larger");
-    expect(codeOf(await later.call("download_audio", { task_id: id }))).toBe("too_large");
-    expect(setup.service.count("content")).toBe(2);
-    expect(setup.service.tasks.size).toBe(1);
-  });
+it("audio that exceeds the size limit is not fetched again by list_tasks, only by a call for that task", async () => {
+  const setup = await openFaultSetup();
+  setup.misbehave(
+    misbehaveNext(
+      "content",
+      (response) => {
+        response.writeHead(200, {
+          "content-type": "application/octet-stream",
+          "content-length": 70 * 1024 * 1024,
+        });
+        response.write(Buffer.alloc(1024));
+      },
+      Number.POSITIVE_INFINITY,
+    ),
+  );
+  const call = { prompt: "Too long a song", wait_seconds: 5 };
+  expect(codeOf(await setup.server.call("generate_audio", call))).toBe("too_large");
+  const later = await setup.another();
+  for (const server of [setup.server, setup.server, later, later]) {
+    await readOnlyTaskRow(server);
+    await pause(150);
+  }
+  expect(setup.service.count("content")).toBe(1);
+  const { task_id: id, next_step: nextStep } = await readOnlyTaskRow(later);
+  expect(nextStep).toContain("larger");
+  expect(codeOf(await later.call("download_audio", { task_id: id }))).toBe("too_large");
+  expect(setup.service.count("content")).toBe(2);
+  expect(setup.service.tasks.size).toBe(1);
 });
 
 /** A preload in which the body of a submission cannot be serialised, as by a bug in this program. */
@@ -208,24 +204,22 @@ const MISTAKE = `data:text/javascript,${encodeURIComponent(`
   };`)}`;
 
 // A bug of ours is reported at once, because repeats would not help.
-describe("a bug that throws before the request is sent", () => {
-  it("is reported at once, as a fault of this server, and not retried", async () => {
-    const setup = await openFaultSetup({
-      start: { nodeArgs: ["--import", MISTAKE] },
-      env: { AUDIO_TIME_SCALE: "0.01" },
-    });
-    let outcome = "";
-    const seconds = await secondsOf(async () => {
-      const refused = await setup.server.call("generate_audio", {
-        prompt: "This meets a mistake of ours",
-        wait_seconds: 60,
-      });
-      outcome = codeOf(refused);
-      expect(shownTextOf(refused)).not.toMatch(/connection|AUDIO_BASE_URL/);
-    });
-    expect(outcome).toBe("unexpected_response");
-    expect(seconds).toBeLessThan(30);
-    expect(setup.service.exchanges).toEqual([]);
-    expect(setup.server.stderr).toContain("made by the test");
+it("a bug that throws before the request is sent is reported at once, as a fault of this server, and not retried", async () => {
+  const setup = await openFaultSetup({
+    start: { nodeArgs: ["--import", MISTAKE] },
+    env: { AUDIO_TIME_SCALE: "0.01" },
   });
+  let outcome = "";
+  const seconds = await secondsOf(async () => {
+    const refused = await setup.server.call("generate_audio", {
+      prompt: "This meets a mistake of ours",
+      wait_seconds: 60,
+    });
+    outcome = codeOf(refused);
+    expect(shownTextOf(refused)).not.toMatch(/connection|AUDIO_BASE_URL/);
+  });
+  expect(outcome).toBe("unexpected_response");
+  expect(seconds).toBeLessThan(30);
+  expect(setup.service.exchanges).toEqual([]);
+  expect(setup.server.stderr).toContain("made by the test");
 });

@@ -65,11 +65,12 @@ describe.each(["plain", "task"])("a %s call", (how) => {
   });
 });
 
-describe("the same call twice at once", () => {
-  it.each([
-    ["generate_audio", { prompt: `It's "one" text.` }],
-    ["narrate", { text: `It's "one" text.`, output_format: "pcm", max_credits: 5000 }],
-  ])("of %s, by two processes, is one task, and neither is told of a retyped text", async (tool, args) => {
+it.each([
+  ["generate_audio", { prompt: `It's "one" text.` }],
+  ["narrate", { text: `It's "one" text.`, output_format: "pcm", max_credits: 5000 }],
+])(
+  "the same call twice at once of %s, by two processes, is one task, and neither is told of a retyped text",
+  async (tool, args) => {
     const setup = await openSeams({ service: { processingMs: 300 } });
     const client = await anotherOfTasks(setup);
     const [plain, task] = await Promise.all([
@@ -83,5 +84,5 @@ describe("the same call twice at once", () => {
       expect(said).not.toMatch(/quotation marks|differ/);
     }
     expect(setup.service.tasks.size).toBe(1);
-  });
-});
+  },
+);

@@ -64,20 +64,18 @@ const OUTAGES: readonly (readonly [string, (setup: FaultSetup) => Promise<void>]
   ],
 ];
 
-describe("a ledger whose folder is away for seconds, so that another one is made in its place", () => {
-  it("lets a call continue its narration when it is back, as the call before was told", async () => {
-    const setup = await openSeams({ service: { processingMs: 200 } });
-    const narration_id = await start(setup.server, SIX, 5000);
-    await waitForTasks(setup, 2);
-    const { stateDir } = setup.testFolders;
-    renameSync(stateDir, `${stateDir}.away`);
-    await pause(3000);
-    await setup.server.call("narrate", { narration_id, wait_seconds: 1 });
-    rmSync(stateDir, { recursive: true, force: true });
-    renameSync(`${stateDir}.away`, stateDir);
-    expect((await waitForEnd(setup.server, narration_id)).status).toBe("finished");
-    expect(setup.service.tasks.size).toBe(6);
-  });
+it("a ledger whose folder is away for seconds, so that another one is made in its place lets a call continue its narration when it is back, as the call before was told", async () => {
+  const setup = await openSeams({ service: { processingMs: 200 } });
+  const narration_id = await start(setup.server, SIX, 5000);
+  await waitForTasks(setup, 2);
+  const { stateDir } = setup.testFolders;
+  renameSync(stateDir, `${stateDir}.away`);
+  await pause(3000);
+  await setup.server.call("narrate", { narration_id, wait_seconds: 1 });
+  rmSync(stateDir, { recursive: true, force: true });
+  renameSync(`${stateDir}.away`, stateDir);
+  expect((await waitForEnd(setup.server, narration_id)).status).toBe("finished");
+  expect(setup.service.tasks.size).toBe(6);
 });
 
 describe("a ledger", () => {
@@ -124,13 +122,14 @@ describe("a ledger", () => {
   );
 });
 
-describe("a ledger that is locked while a call begins", () => {
-  it.each([
-    ["generate_audio", 3000],
-    ["generate_audio", 12_000],
-    ["narrate", 3000],
-    ["narrate", 12_000],
-  ] as const)("loses no %s in %i ms, which a repeat pays once", async (tool, ms) => {
+it.each([
+  ["generate_audio", 3000],
+  ["generate_audio", 12_000],
+  ["narrate", 3000],
+  ["narrate", 12_000],
+] as const)(
+  "a ledger that is locked while a call begins loses no %s in %i ms, which a repeat pays once",
+  async (tool, ms) => {
     const setup = await openSeams();
     await setup.server.call("list_tasks", {});
     const text = "Asked in a bad moment.";
@@ -153,42 +152,39 @@ describe("a ledger that is locked while a call begins", () => {
       expect(said).toContain(".mp3");
     }
     expect(setup.service.tasks.size).toBe(1);
-  });
-});
+  },
+);
 
-describe("the command narrate", () => {
-  it.each([
-    ["SIGINT", "create"],
-    ["SIGTERM", "query"],
-    ["SIGHUP", "content"],
-  ] as const)(
-    "that gets %s while a %s is unanswered says nothing that it has not done",
-    async (signal, kind) => {
-      const folder = mkdtempSync(join(tmpdir(), "agm-seams-"));
-      onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-      const setup = await openSeams();
-      setup.misbehave(async (exchange) => {
-        if (exchange.kind === kind) await pause(5000);
-        return false;
-      });
-      const file = join(folder, "text.md");
-      writeFileSync(file, SIX);
-      const env = setup.testFolders.env(setup.service, { AUDIO_TIME_SCALE: "0.01", ...COMPILED });
-      const child = spawn(process.execPath, [BIN, "narrate", file, "--max-credits", "5000"], { env });
-      let said = "";
-      for (const stream of [child.stdout, child.stderr])
-        stream.on("data", (bytes) => (said += String(bytes)));
-      const exited = once(child, "exit");
-      await waitForExchanges(setup, kind);
-      await pause(200);
-      const sentAtMs = performance.now();
-      child.kill(signal);
-      await exited;
-      expect(performance.now() - sentAtMs).toBeLessThan(6000);
-      expect(said).not.toMatch(/failed unexpectedly|and saved\.|accepted is saved/);
-      expect(await listSavedNames(setup)).toEqual([]);
-      expect(said).toContain("The same command");
-      expect(said).not.toContain("about 0 credits");
-    },
-  );
-});
+it.each([
+  ["SIGINT", "create"],
+  ["SIGTERM", "query"],
+  ["SIGHUP", "content"],
+] as const)(
+  "the command narrate that gets %s while a %s is unanswered says nothing that it has not done",
+  async (signal, kind) => {
+    const folder = mkdtempSync(join(tmpdir(), "agm-seams-"));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const setup = await openSeams();
+    setup.misbehave(async (exchange) => {
+      if (exchange.kind === kind) await pause(5000);
+      return false;
+    });
+    const file = join(folder, "text.md");
+    writeFileSync(file, SIX);
+    const env = setup.testFolders.env(setup.service, { AUDIO_TIME_SCALE: "0.01", ...COMPILED });
+    const child = spawn(process.execPath, [BIN, "narrate", file, "--max-credits", "5000"], { env });
+    let said = "";
+    for (const stream of [child.stdout, child.stderr]) stream.on("data", (bytes) => (said += String(bytes)));
+    const exited = once(child, "exit");
+    await waitForExchanges(setup, kind);
+    await pause(200);
+    const sentAtMs = performance.now();
+    child.kill(signal);
+    await exited;
+    expect(performance.now() - sentAtMs).toBeLessThan(6000);
+    expect(said).not.toMatch(/failed unexpectedly|and saved\.|accepted is saved/);
+    expect(await listSavedNames(setup)).toEqual([]);
+    expect(said).toContain("The same command");
+    expect(said).not.toContain("about 0 credits");
+  },
+);

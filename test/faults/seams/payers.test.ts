@@ -26,39 +26,37 @@ const DEAR = { audioSeconds: 120, audioBytes: 30 * PART_BYTES };
 const THREE = chapters("Alpha first part.", "Bravo second part.", "Charlie third part.");
 const SECOND = { prompt: "H1\n\nBravo second part.", output_format: "pcm" };
 
-describe("a second caller for a part that waits", () => {
-  it.each(["cancels its MCP task", "is killed", "cancels its call in another process", "ends"])(
-    "that %s leaves the part within the narration's limit and on its bill",
-    async (how) => {
-      const setup = await openSeams({ service: DEAR });
-      await takeSlots(setup, 1);
-      const narration_id = await start(setup.server, THREE, 300);
-      await waitForTasks(setup, 2);
-      const other =
-        how === "cancels its MCP task"
-          ? await anotherOfTasks(setup)
-          : await setup.another({}, { isInProcess: how !== "is killed" });
-      if (how === "cancels its MCP task") {
-        const taskId = await beginTask(other, "generate_audio", SECOND);
-        await pause(300);
-        await cancelTask(other, taskId);
-      } else {
-        const id = other.begin("generate_audio", { ...SECOND, wait_seconds: 30 });
-        await pause(500);
-        if (how === "is killed") await other.kill();
-        else if (how === "ends") void other.outcomeOf(id).catch(() => undefined);
-        else other.cancel(id);
-        if (how === "ends") await other.end();
-      }
+it.each(["cancels its MCP task", "is killed", "cancels its call in another process", "ends"])(
+  "a second caller for a part that waits that %s leaves the part within the narration's limit and on its bill",
+  async (how) => {
+    const setup = await openSeams({ service: DEAR });
+    await takeSlots(setup, 1);
+    const narration_id = await start(setup.server, THREE, 300);
+    await waitForTasks(setup, 2);
+    const other =
+      how === "cancels its MCP task"
+        ? await anotherOfTasks(setup)
+        : await setup.another({}, { isInProcess: how !== "is killed" });
+    if (how === "cancels its MCP task") {
+      const taskId = await beginTask(other, "generate_audio", SECOND);
       await pause(300);
-      expect(setup.service.tasks.size).toBe(2);
-      release(setup.service);
-      const ended = await waitForEnd(setup.server, narration_id);
-      expect(sentPrompts(setup.service).filter((prompt) => prompt.startsWith("H"))).toHaveLength(2);
-      expect(ended).toMatchObject({ status: "stopped", credits: { charged: 300, reserved: 0 } });
-    },
-  );
-});
+      await cancelTask(other, taskId);
+    } else {
+      const id = other.begin("generate_audio", { ...SECOND, wait_seconds: 30 });
+      await pause(500);
+      if (how === "is killed") await other.kill();
+      else if (how === "ends") void other.outcomeOf(id).catch(() => undefined);
+      else other.cancel(id);
+      if (how === "ends") await other.end();
+    }
+    await pause(300);
+    expect(setup.service.tasks.size).toBe(2);
+    release(setup.service);
+    const ended = await waitForEnd(setup.server, narration_id);
+    expect(sentPrompts(setup.service).filter((prompt) => prompt.startsWith("H"))).toHaveLength(2);
+    expect(ended).toMatchObject({ status: "stopped", credits: { charged: 300, reserved: 0 } });
+  },
+);
 
 describe("two narrations that wait for one part", () => {
   const A = chapters("Shared words here.", "Only in A.");
@@ -119,33 +117,31 @@ describe("two narrations that wait for one part", () => {
   });
 });
 
-describe("a narration whose waiting part a direct call wants, too", () => {
-  it.each(["stop", "max_credits", "cancel"])(
-    "pays nothing for it after its %s; the call does",
-    async (how) => {
-      const setup = await openSeams();
-      await takeSlots(setup);
-      const { narration_id } = await narrate(setup.server, { text: THREE });
-      const id = setup.server.begin("narrate", { narration_id, max_credits: 5000, wait_seconds: 60 });
-      await pause(400);
-      const other = await setup.another();
-      const direct = other.begin("generate_audio", {
-        prompt: "H0\n\nAlpha first part.",
-        output_format: "pcm",
-        wait_seconds: 60,
-      });
-      await pause(400);
-      if (how === "cancel") setup.server.cancel(id);
-      else if (how === "stop") await narrate(other, { narration_id, stop: true });
-      else await narrate(other, { narration_id, max_credits: 100, wait_seconds: 0 });
-      await pause(300);
-      release(setup.service);
-      expect(shownTaskOf(await other.outcomeOf(direct)).audio?.path).toBeDefined();
-      expect((await waitForEnd(other, narration_id)).credits).toMatchObject({ charged: 0, reserved: 0 });
-      expect(sentPrompts(setup.service).filter((prompt) => prompt.startsWith("H"))).toHaveLength(1);
-    },
-  );
-});
+it.each(["stop", "max_credits", "cancel"])(
+  "a narration whose waiting part a direct call wants, too pays nothing for it after its %s; the call does",
+  async (how) => {
+    const setup = await openSeams();
+    await takeSlots(setup);
+    const { narration_id } = await narrate(setup.server, { text: THREE });
+    const id = setup.server.begin("narrate", { narration_id, max_credits: 5000, wait_seconds: 60 });
+    await pause(400);
+    const other = await setup.another();
+    const direct = other.begin("generate_audio", {
+      prompt: "H0\n\nAlpha first part.",
+      output_format: "pcm",
+      wait_seconds: 60,
+    });
+    await pause(400);
+    if (how === "cancel") setup.server.cancel(id);
+    else if (how === "stop") await narrate(other, { narration_id, stop: true });
+    else await narrate(other, { narration_id, max_credits: 100, wait_seconds: 0 });
+    await pause(300);
+    release(setup.service);
+    expect(shownTaskOf(await other.outcomeOf(direct)).audio?.path).toBeDefined();
+    expect((await waitForEnd(other, narration_id)).credits).toMatchObject({ charged: 0, reserved: 0 });
+    expect(sentPrompts(setup.service).filter((prompt) => prompt.startsWith("H"))).toHaveLength(1);
+  },
+);
 
 it("a part that another API key of the account sends at the same moment is on one bill", async () => {
   const setup = await openSeams({ service: { apiKeys: KEYS } });

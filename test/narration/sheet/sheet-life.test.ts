@@ -220,23 +220,21 @@ describe("after a failure", () => {
   });
 });
 
-describe("a row", () => {
-  it("is retaken by its number, even if two rows have equal words", async () => {
-    write(["Halt!,one,opal_en_zh,,,", "Halt!,two,felix_zh,,,", " ,,,,,", "Go!,three,felix_zh,,,"]);
-    const { narration_id, files } = await narrate({ max_credits: 600 });
-    expect(files.map(({ row }) => row)).toEqual([2, 3, 5]);
-    const call = { narration_id, max_credits: 600, replace: true };
-    const done = await narrator.narrate({
-      ...call,
-      retakes: [{ quote: "row 3" }, { quote: "Row 5", take: 4 }],
-    });
-    const changed = done.files.map(({ path }, index) => path !== files[index]?.path);
-    expect([changed, names(done)]).toEqual([
-      [false, false, false],
-      ["one.pcm", "two.pcm", "three.pcm"],
-    ]);
-    expect(narrator.service.count("create")).toBe(5);
-    const unknown = await narrator.client.call("narrate", { ...call, retakes: [{ quote: "row 4" }] });
-    expect(unknown.isError).toBe(true);
+it("a row is retaken by its number, even if two rows have equal words", async () => {
+  write(["Halt!,one,opal_en_zh,,,", "Halt!,two,felix_zh,,,", " ,,,,,", "Go!,three,felix_zh,,,"]);
+  const { narration_id, files } = await narrate({ max_credits: 600 });
+  expect(files.map(({ row }) => row)).toEqual([2, 3, 5]);
+  const call = { narration_id, max_credits: 600, replace: true };
+  const done = await narrator.narrate({
+    ...call,
+    retakes: [{ quote: "row 3" }, { quote: "Row 5", take: 4 }],
   });
+  const changed = done.files.map(({ path }, index) => path !== files[index]?.path);
+  expect([changed, names(done)]).toEqual([
+    [false, false, false],
+    ["one.pcm", "two.pcm", "three.pcm"],
+  ]);
+  expect(narrator.service.count("create")).toBe(5);
+  const unknown = await narrator.client.call("narrate", { ...call, retakes: [{ quote: "row 4" }] });
+  expect(unknown.isError).toBe(true);
 });

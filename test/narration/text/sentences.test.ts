@@ -54,20 +54,18 @@ const CASES: ReadonlyArray<readonly [language: string, text: string]> = [
   ["mixed", "Visit www.example.com. |今すぐ。|¡Ahora!"],
 ];
 
-describe("a long paragraph", () => {
-  it("is not cut inside a quotation if another cut is possible", () => {
-    const speech = "「彼は言った。それから帰った。また来た。」そう書いてある。とても静かな夜であった。";
-    const { parts } = planText({
-      text: speech.repeat(40),
-      format: "plain",
-      speed: 1,
-      pauseSeconds: 0.6,
-    });
-    expect(parts.length).toBeGreaterThan(3);
-    for (const { text } of parts) {
-      expect([...text.matchAll(/「/g)]).toHaveLength([...text.matchAll(/」/g)].length);
-    }
+it("a long paragraph is not cut inside a quotation if another cut is possible", () => {
+  const speech = "「彼は言った。それから帰った。また来た。」そう書いてある。とても静かな夜であった。";
+  const { parts } = planText({
+    text: speech.repeat(40),
+    format: "plain",
+    speed: 1,
+    pauseSeconds: 0.6,
   });
+  expect(parts.length).toBeGreaterThan(3);
+  for (const { text } of parts) {
+    expect([...text.matchAll(/「/g)]).toHaveLength([...text.matchAll(/」/g)].length);
+  }
 });
 
 describe("sentences", () => {

@@ -66,22 +66,16 @@ describe("a cue", () => {
   });
 });
 
-describe("refused", () => {
-  it.each([
-    ["no cue", "Just a text.", /hold no cue\. Nothing was sent/],
-    ["no end", cue("00:00:01,000 -->"), /cue of line 1 has no end/],
-    ["no begin", cue("--> 00:00:02,000"), /times of line 1 cannot be read/],
-    ["no times", cue("0:1 --> 0:2"), /times of line 1 cannot be read/],
-    ["an end before the begin", cue("00:00:03,000 --> 00:00:01,000"), /cue of line 1 ends before it begins/],
-    ["times over a day", cue("24:00:00,001 --> 24:00:01,000"), /times of line 1 are over 24 hours/],
-    [
-      "too many cues",
-      cue("00:00:01,000 --> 00:00:02,000").repeat(10_000),
-      /have 10000 cues, and at most 5000/,
-    ],
-  ])("is a file with %s", (_, text, sentence) => {
-    expect(() => read(text)).toThrow(sentence);
-  });
+it.each([
+  ["no cue", "Just a text.", /hold no cue\. Nothing was sent/],
+  ["no end", cue("00:00:01,000 -->"), /cue of line 1 has no end/],
+  ["no begin", cue("--> 00:00:02,000"), /times of line 1 cannot be read/],
+  ["no times", cue("0:1 --> 0:2"), /times of line 1 cannot be read/],
+  ["an end before the begin", cue("00:00:03,000 --> 00:00:01,000"), /cue of line 1 ends before it begins/],
+  ["times over a day", cue("24:00:00,001 --> 24:00:01,000"), /times of line 1 are over 24 hours/],
+  ["too many cues", cue("00:00:01,000 --> 00:00:02,000").repeat(10_000), /have 10000 cues, and at most 5000/],
+])("refused is a file with %s", (_, text, sentence) => {
+  expect(() => read(text)).toThrow(sentence);
 });
 
 describe("a text without a file's name", () => {

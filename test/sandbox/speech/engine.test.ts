@@ -55,49 +55,41 @@ describe("determinism", () => {
   });
 });
 
-describe("failure", () => {
-  test.each([
-    ["a crash", "throw new Error('no more')", /crashed/],
-    ["an exit", "process.exit(3)", /ended with code 3/],
-    ["a hang", "for (;;);", /took longer/],
-    ["nonsense", "parentPort.postMessage({ outcome: 'sung' })", /no intelligible answer/],
-  ])("%s rejects the request, and the next one is spoken", async (_kind, onMessage, message) => {
-    const shaky = engineWithBadStart(onMessage);
-    await expect(shaky.speak(speechRequest())).rejects.toThrow(message);
-    await expect(shaky.speak(speechRequest())).resolves.toHaveProperty("audioSeconds");
-    await shaky.close();
-  });
+test.each([
+  ["a crash", "throw new Error('no more')", /crashed/],
+  ["an exit", "process.exit(3)", /ended with code 3/],
+  ["a hang", "for (;;);", /took longer/],
+  ["nonsense", "parentPort.postMessage({ outcome: 'sung' })", /no intelligible answer/],
+])("failure %s rejects the request, and the next one is spoken", async (_kind, onMessage, message) => {
+  const shaky = engineWithBadStart(onMessage);
+  await expect(shaky.speak(speechRequest())).rejects.toThrow(message);
+  await expect(shaky.speak(speechRequest())).resolves.toHaveProperty("audioSeconds");
+  await shaky.close();
 });
 
-describe("a request that waits", () => {
-  test("is dropped when its caller has cancelled", async () => {
-    const busy = createSpeechEngine();
-    const spoken = [busy.speak(speechRequest()), busy.speak(speechRequest())];
-    const gone = new AbortController();
-    const dropped = busy.speak(speechRequest(), gone.signal);
-    gone.abort(new Error("nobody listens"));
-    await expect(dropped).rejects.toThrow("nobody listens");
-    for (const { audioSeconds } of await Promise.all(spoken)) expect(audioSeconds).toBeGreaterThan(0);
-    await busy.close();
-  });
+test("a request that waits is dropped when its caller has cancelled", async () => {
+  const busy = createSpeechEngine();
+  const spoken = [busy.speak(speechRequest()), busy.speak(speechRequest())];
+  const gone = new AbortController();
+  const dropped = busy.speak(speechRequest(), gone.signal);
+  gone.abort(new Error("nobody listens"));
+  await expect(dropped).rejects.toThrow("nobody listens");
+  for (const { audioSeconds } of await Promise.all(spoken)) expect(audioSeconds).toBeGreaterThan(0);
+  await busy.close();
 });
 
-describe("close", () => {
-  test("rejects pending and later requests", async () => {
-    const closing = createSpeechEngine();
-    const pending = Array.from({ length: 4 }, () => closing.speak(speechRequest()));
-    const settled = Promise.allSettled(pending);
-    await closing.close();
-    for (const { status } of await settled) expect(status).toBe("rejected");
-    await expect(closing.speak(speechRequest())).rejects.toThrow(/closed/);
-  });
+test("close rejects pending and later requests", async () => {
+  const closing = createSpeechEngine();
+  const pending = Array.from({ length: 4 }, () => closing.speak(speechRequest()));
+  const settled = Promise.allSettled(pending);
+  await closing.close();
+  for (const { status } of await settled) expect(status).toBe("rejected");
+  await expect(closing.speak(speechRequest())).rejects.toThrow(/closed/);
 });
 
-describe("the process", () => {
-  test("ends by itself after speaking, without close", async () => {
-    const script = fileURLToPath(new URL("./speak-and-end.ts", import.meta.url));
-    const { stdout, stderr } = await promisify(execFile)(process.execPath, [script], { timeout: 15_000 });
-    expect(stdout.trim()).toMatch(/^\d+\.\d+$/);
-    expect(stderr).toBe("");
-  });
+test("the process ends by itself after speaking, without close", async () => {
+  const script = fileURLToPath(new URL("./speak-and-end.ts", import.meta.url));
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, [script], { timeout: 15_000 });
+  expect(stdout.trim()).toMatch(/^\d+\.\d+$/);
+  expect(stderr).toBe("");
 });

@@ -52,29 +52,27 @@ describe("languages", () => {
   });
 });
 
-describe("repeated text", () => {
-  test.each([
-    ["Chinese", "哈", ""],
-    ["Chinese with commas", "好", "，"],
-    ["Chinese digits", "1", "", "我有", "只猫"],
-    ["Spanish", "muy", " ", "¿Cómo estás? ", " bien"],
-    ["Indonesian", "orang", "-", "Selamat pagi, ", " tidak tidur"],
-    ["Russian", "да", " "],
-  ])(
-    "%s takes longer with each repetition",
-    async (_language, syllable, between, before = "", after = "") => {
-      const spoken = await Promise.all(
-        [1, 2, 3, 4].map((times) =>
-          engine.speak(speechRequest({ prompt: before + Array(times).fill(syllable).join(between) + after })),
-        ),
-      );
-      const seconds = spoken.map(({ audioSeconds }) => audioSeconds);
-      for (const [index, length] of seconds.entries()) {
-        expect(length).toBeGreaterThan((seconds[index - 1] ?? 0) + 0.05);
-      }
-    },
-  );
-});
+test.each([
+  ["Chinese", "哈", ""],
+  ["Chinese with commas", "好", "，"],
+  ["Chinese digits", "1", "", "我有", "只猫"],
+  ["Spanish", "muy", " ", "¿Cómo estás? ", " bien"],
+  ["Indonesian", "orang", "-", "Selamat pagi, ", " tidak tidur"],
+  ["Russian", "да", " "],
+])(
+  "repeated text %s takes longer with each repetition",
+  async (_language, syllable, between, before = "", after = "") => {
+    const spoken = await Promise.all(
+      [1, 2, 3, 4].map((times) =>
+        engine.speak(speechRequest({ prompt: before + Array(times).fill(syllable).join(between) + after })),
+      ),
+    );
+    const seconds = spoken.map(({ audioSeconds }) => audioSeconds);
+    for (const [index, length] of seconds.entries()) {
+      expect(length).toBeGreaterThan((seconds[index - 1] ?? 0) + 0.05);
+    }
+  },
+);
 
 describe("prompts without words", () => {
   test.each(["😀🎉", "👨‍👩‍👧‍👦 🇯🇵 1️⃣", "...!!!", "&", "—"])("%s is refused", async (prompt) => {
