@@ -5,7 +5,7 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
-import { errorOf, taskOf } from "../support/tool-result.ts";
+import { errorOf, generate } from "../support/tool-result.ts";
 import { CrashSetup } from "./crash-setup.ts";
 import { KILL_POINTS } from "./kill-points.ts";
 
@@ -64,7 +64,7 @@ it.each([/took without answering/, /^while watching/, /file has its name/])(
     const successor = await setup.startSuccessor({
       AUDIO_STATE_DIR: join(setup.testFolders.root, "new-state"),
     });
-    const task = taskOf(await successor.call("generate_audio", CALL));
+    const task = await generate(successor, CALL);
     expect([...setup.service.tasks.keys()]).toEqual([task.task_id]);
     await setup.expectOnlyWholeFiles();
     expect(await setup.finalNames()).toHaveLength(1);
@@ -100,7 +100,7 @@ describe("nothing is created without a call", () => {
     for (const prompt of ["First of two", "Second of two"]) {
       await killTarget.call("generate_audio", { prompt, wait_seconds: 0 });
     }
-    const unfinishedTask = taskOf(await killTarget.call("generate_audio", { ...CALL, wait_seconds: 0.05 }));
+    const unfinishedTask = await generate(killTarget, { ...CALL, wait_seconds: 0.05 });
     expect(unfinishedTask).toMatchObject({ status: "waiting", task_id: expect.stringMatching(/^req-/) });
     await setup.killAt(killTarget, Promise.resolve());
     expect(setup.service.count("create")).toBe(2);
@@ -116,7 +116,7 @@ describe("nothing is created without a call", () => {
     );
     await sleep(A_WHILE_MS);
     expect(setup.service.count("create")).toBe(2);
-    expect(taskOf(await successor.call("generate_audio", CALL)).status).toBe("succeeded");
+    expect((await generate(successor, CALL)).status).toBe("succeeded");
     expect(setup.service.tasks.size).toBe(3);
     expect(setup.service.rateLimitedCount).toBe(0);
     expect(ledgerController.concurrencySlots()).toBe(0);

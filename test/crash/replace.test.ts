@@ -10,7 +10,7 @@ import { preload } from "../platforms/run-bin.ts";
 import { BIN, FAST, NODE } from "../support/bin-under-test.ts";
 import { waitForExit } from "../support/processes.ts";
 import { startCommandClient } from "../support/tool-client.ts";
-import { taskOf } from "../support/tool-result.ts";
+import { generate } from "../support/tool-result.ts";
 import { CrashSetup } from "./crash-setup.ts";
 
 const FIRST = { prompt: "The first bridge", file_name: "bridge" };
@@ -100,7 +100,7 @@ it.each(cases)(
     expect(await found()).toEqual({ ...other, ...leaves });
 
     const successor = await setup.start();
-    const task = taskOf(await successor.call("generate_audio", SECOND));
+    const task = await generate(successor, SECOND);
     expect(task.audio?.path).toBe(join(setup.testFolders.outputDir, NAME));
     expect(await found()).toEqual({ ...other, [NAME]: "new" });
     expect(setup.service.tasks.size).toBe(2);

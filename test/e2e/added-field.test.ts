@@ -12,7 +12,7 @@ import { FAST } from "../support/bin-under-test.ts";
 import { FakeService } from "../support/fake-service.ts";
 import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
 import { startCommandClient, type ToolClient } from "../support/tool-client.ts";
-import { resultTextOf, taskOf } from "../support/tool-result.ts";
+import { generate, resultTextOf } from "../support/tool-result.ts";
 
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, "..", "..");
@@ -142,8 +142,7 @@ describe("an entry added to the table of request fields", () => {
   });
 
   it("is sent only with the task that it is given for", async () => {
-    const ask = async (more: object): Promise<unknown> =>
-      taskOf(await client.call("generate_audio", { ...GOLDEN, ...more }));
+    const ask = async (more: object): Promise<unknown> => await generate(client, { ...GOLDEN, ...more });
     expect(await bodiesOf(() => ask({ style: "calm", seed: 7 }))).toMatchObject([{ style: "calm", seed: 7 }]);
     const [plain] = await bodiesOf(() => ask({}));
     expect(plain).not.toHaveProperty("style");

@@ -1,24 +1,12 @@
 /** Arguments through the real protocol: values on both sides of each bound, and the errors for invalid values. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { FakeService } from "../support/fake-service.ts";
-import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
-import { startToolClient, type ToolClient } from "../support/tool-client.ts";
-import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
+import { describe, expect, it } from "vitest";
+import { openClientAll, openFoldersAll, openServiceAll } from "../support/e2e-setup.ts";
+import { startToolClient } from "../support/tool-client.ts";
+import { errorOf, generate, resultTextOf } from "../support/tool-result.ts";
 
-let service: FakeService;
-let testFolders: TestFolders;
-let client: ToolClient;
-
-beforeAll(async () => {
-  service = await FakeService.start({ audioBytes: 600 });
-  testFolders = await createTestFolders();
-  client = await startToolClient(testFolders.env(service, { AUDIO_TIME_SCALE: "0.001" }));
-});
-afterAll(async () => {
-  await client.close();
-  await service.stop();
-  await testFolders.remove();
-});
+const service = openServiceAll({ audioBytes: 600 });
+const testFolders = openFoldersAll();
+const client = openClientAll(() => startToolClient(testFolders.env(service, { AUDIO_TIME_SCALE: "0.001" })));
 
 const url = (length: number): string => `https://example.com/${"a".repeat(length - 20)}`;
 
@@ -68,7 +56,7 @@ const REFUSED: Array<[string, Record<string, unknown>, RegExp]> = [
 describe("arguments of generate_audio", () => {
   it.each(ACCEPTED)("accepts %s", async (_name, args) => {
     const before = service.count("create");
-    const task = taskOf(await client.call("generate_audio", args));
+    const task = await generate(client, args);
     expect(task.status).toBe("succeeded");
     expect(service.count("create")).toBe(before + 1);
     const sent: unknown = JSON.parse(service.exchanges.findLast(({ kind }) => kind === "create")?.body ?? "");
@@ -115,7 +103,7 @@ it.each([
   ],
   ["the one model that there is", { model: "audio-1.0" }],
 ])("what clients add or leave open takes %s as the same request", async (_what, more) => {
-  const plain = taskOf(await client.call("generate_audio", { prompt: "Taken as it is meant" }));
-  const outcome = taskOf(await client.call("generate_audio", { prompt: "Taken as it is meant", ...more }));
+  const plain = await generate(client, { prompt: "Taken as it is meant" });
+  const outcome = await generate(client, { prompt: "Taken as it is meant", ...more });
   expect(outcome).toMatchObject({ task_id: plain.task_id, replayed: true });
 });

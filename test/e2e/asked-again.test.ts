@@ -4,23 +4,13 @@
  */
 import { expect, it } from "vitest";
 import { FAST } from "../support/bin-under-test.ts";
-import { setUpEach } from "../support/e2e-setup.ts";
-import type { FakeService } from "../support/fake-service.ts";
-import type { TestFolders } from "../support/test-folders.ts";
-import { startToolClient, type ToolClient } from "../support/tool-client.ts";
-import { taskOf } from "../support/tool-result.ts";
+import { openClientEach, openFoldersEach, openServiceEach } from "../support/e2e-setup.ts";
+import { startToolClient } from "../support/tool-client.ts";
+import { generate, taskOf } from "../support/tool-result.ts";
 
-let service: FakeService;
-let testFolders: TestFolders;
-let client: ToolClient;
-
-setUpEach(
-  (setup) => {
-    ({ service, testFolders, client } = setup);
-    return () => client;
-  },
-  { processingMs: 6000 },
-);
+const service = openServiceEach({ processingMs: 6000 });
+const testFolders = openFoldersEach();
+const client = openClientEach(() => startToolClient(testFolders.env(service, FAST)));
 
 it("the repeat of a cancelled call returns the running task early and pays nothing", async () => {
   // The task does not end while the test runs.
@@ -32,7 +22,7 @@ it("the repeat of a cancelled call returns the running task early and pays nothi
   stop.abort();
   expect(await first).toBe("cancelled");
   const beganAt = performance.now();
-  const task = taskOf(await client.call("generate_audio", call));
+  const task = await generate(client, call);
   // Within two seconds, and somewhat later on a busy machine.
   expect(performance.now() - beganAt).toBeLessThan(5000);
   expect(task).toMatchObject({ task_id: [...service.tasks.keys()][0], replayed: true });
@@ -46,7 +36,7 @@ it("a call in another process waits as usual, even if the first has been open fo
   await expect.poll(() => service.tasks.size, { timeout: 60_000 }).toBe(1);
   await new Promise((resolve) => setTimeout(resolve, 2100));
   const other = await startToolClient(testFolders.env(service, FAST));
-  const second = taskOf(await other.call("generate_audio", call));
+  const second = await generate(other, call);
   await other.close();
   expect(second).toMatchObject({ status: "succeeded", task_id: taskOf(await first).task_id });
   expect(service.count("create")).toBe(1);

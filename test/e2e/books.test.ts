@@ -6,15 +6,14 @@ import { execFile } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { z } from "zod";
-import { type RunningSandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
 import { packBook } from "../narration/books/packed-book.ts";
 import { narrationOf } from "../narration/narrator.ts";
+import { openClientAll, openFoldersAll, openSandboxAll } from "../support/e2e-setup.ts";
 import { describeWithFfprobe } from "../support/ffprobe.ts";
 import { noiseSpeech } from "../support/noise-speech.ts";
-import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
-import { startToolClient, type ToolClient } from "../support/tool-client.ts";
+import { startToolClient } from "../support/tool-client.ts";
 import { resultTextOf } from "../support/tool-result.ts";
 
 const run = promisify(execFile);
@@ -65,24 +64,18 @@ async function tagsOf(path: string) {
 const chaptersSchema = z.array(z.object({ number: z.int(), title: z.string(), credits: z.number() }));
 
 describeWithFfprobe("a book", () => {
-  let sandbox: RunningSandbox;
-  let testFolders: TestFolders;
-  let client: ToolClient;
-  beforeAll(async () => {
-    sandbox = await startSandbox({ speech: noiseSpeech, processingSeconds: 0, timeScale: SCALE });
-    testFolders = await createTestFolders();
-    const texts = join(testFolders.root, "texts");
-    mkdirSync(texts);
-    writeFileSync(join(texts, "alice.epub"), book());
-    client = await startToolClient(
-      testFolders.env(sandbox, { AUDIO_TIME_SCALE: String(SCALE), AUDIO_INPUT_DIR: texts }),
-    );
+  const sandbox = openSandboxAll({ speech: noiseSpeech, processingSeconds: 0, timeScale: SCALE });
+  const testFolders = openFoldersAll();
+  const textsDir = (): string => join(testFolders.root, "texts");
+  beforeAll(() => {
+    mkdirSync(textsDir());
+    writeFileSync(join(textsDir(), "alice.epub"), book());
   });
-  afterAll(async () => {
-    await client.close();
-    await sandbox.stop();
-    await testFolders.remove();
-  });
+  const client = openClientAll(() =>
+    startToolClient(
+      testFolders.env(sandbox, { AUDIO_TIME_SCALE: String(SCALE), AUDIO_INPUT_DIR: textsDir() }),
+    ),
+  );
 
   const narrate = async (args: Record<string, unknown>) =>
     await client.call("narrate", { file: "alice.epub", wait_seconds: 100, ...args });

@@ -12,7 +12,7 @@ import { type RunningSandbox, startSandbox } from "../../src/sandbox/sandbox.ts"
 import { TOOLS } from "../../src/tools/catalog.ts";
 import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
 import { startCommandClient } from "../support/tool-client.ts";
-import { taskOf } from "../support/tool-result.ts";
+import { generate } from "../support/tool-result.ts";
 
 const FOLDER = join(import.meta.dirname, "..", "..", "bundle");
 
@@ -71,9 +71,7 @@ describe("the bundle", () => {
         "legacy",
       );
       expect(await client.tools()).toHaveLength(TOOLS.length);
-      const task = taskOf(
-        await client.call("generate_audio", { prompt: `From the bundle on Node ${major}` }),
-      );
+      const task = await generate(client, { prompt: `From the bundle on Node ${major}` });
       expect(task.status).toBe("succeeded");
       expect(task.audio?.path.startsWith(join(testFolders.root, "audio-generation"))).toBe(true);
       expect(existsSync(task.audio?.path ?? "")).toBe(true);

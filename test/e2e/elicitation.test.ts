@@ -4,24 +4,14 @@ import { StdioClientTransport as ModernTransport } from "@modelcontextprotocol/c
 import { Client as LegacyClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport as LegacyTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { z } from "zod";
 import { buildText, narrationOutput, PART_BYTES } from "../narration/narrator.ts";
 import { BIN, FAST, NODE } from "../support/bin-under-test.ts";
-import { FakeService } from "../support/fake-service.ts";
-import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
+import { openFoldersEach, openServiceEach } from "../support/e2e-setup.ts";
 
-let service: FakeService;
-let testFolders: TestFolders;
-
-beforeEach(async () => {
-  service = await FakeService.start({ audioBytes: PART_BYTES, audioSeconds: 4 });
-  testFolders = await createTestFolders();
-});
-afterEach(async () => {
-  await service.stop();
-  await testFolders.remove();
-});
+const service = openServiceEach({ audioBytes: PART_BYTES, audioSeconds: 4 });
+const testFolders = openFoldersEach();
 
 const INFO = { name: "asks-its-person", version: "1.0.0" };
 const CAPABILITIES = { capabilities: { elicitation: { form: {} } } };

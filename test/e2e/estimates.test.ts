@@ -1,20 +1,16 @@
 /** The error for a 402 states an estimated cost. It follows from the table of speaking times, or from earlier tasks. */
 import { expect, it } from "vitest";
 import { estimateCredits, estimateSeconds } from "../../src/contract/estimate.ts";
-import { setUpEach } from "../support/e2e-setup.ts";
-import type { FakeService } from "../support/fake-service.ts";
-import type { ToolClient } from "../support/tool-client.ts";
+import { FAST } from "../support/bin-under-test.ts";
+import { openClientEach, openFoldersEach, openServiceEach } from "../support/e2e-setup.ts";
+import { startToolClient } from "../support/tool-client.ts";
 import { errorOf, resultTextOf } from "../support/tool-result.ts";
 
 const TEXT = "It was a bright cold day in April, and the clocks were striking thirteen. ".repeat(8);
 
-let service: FakeService;
-let client: ToolClient;
-
-setUpEach((setup) => {
-  ({ service, client } = setup);
-  return () => client;
-});
+const service = openServiceEach();
+const testFolders = openFoldersEach();
+const client = openClientEach(() => startToolClient(testFolders.env(service, FAST)));
 
 /** Generates `count` takes of the text, each 1.5 times as long as the table estimates. */
 async function speak(count: number): Promise<void> {

@@ -1,12 +1,11 @@
 /** Every format at every rate, from a tool call to a file whose format ffprobe confirms. */
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { OUTPUT_FORMATS, SAMPLE_RATES } from "../../src/contract/audio-format.ts";
-import { type RunningSandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
 import { COMPILED } from "../support/bin-under-test.ts";
+import { openClientAll, openFoldersAll, openSandboxAll } from "../support/e2e-setup.ts";
 import { describeWithFfprobe, probeAudio } from "../support/ffprobe.ts";
-import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
-import { startToolClient, type ToolClient } from "../support/tool-client.ts";
-import { taskOf } from "../support/tool-result.ts";
+import { startToolClient } from "../support/tool-client.ts";
+import { generate } from "../support/tool-result.ts";
 
 const CODECS = { mp3: "mp3", wav: "pcm_s16le", pcm: "pcm_s16le", ogg_opus: "opus" } as const;
 const EXTENSIONS = { mp3: ".mp3", wav: ".wav", pcm: ".pcm", ogg_opus: ".ogg" } as const;
@@ -14,28 +13,18 @@ const EXTENSIONS = { mp3: ".mp3", wav: ".wav", pcm: ".pcm", ogg_opus: ".ogg" } a
 const pairs = OUTPUT_FORMATS.flatMap((format) => SAMPLE_RATES.map((rate) => ({ format, rate })));
 
 describeWithFfprobe("a file of every format and rate", () => {
-  let sandbox: RunningSandbox;
-  let testFolders: TestFolders;
-  let client: ToolClient;
-  beforeAll(async () => {
-    sandbox = await startSandbox({ processingSeconds: 0.02, timeScale: 0.001 });
-    testFolders = await createTestFolders();
-    client = await startToolClient(testFolders.env(sandbox, { ...COMPILED, AUDIO_TIME_SCALE: "0.002" }));
-  });
-  afterAll(async () => {
-    await client.close();
-    await sandbox.stop();
-    await testFolders.remove();
-  });
+  const sandbox = openSandboxAll({ processingSeconds: 0.02, timeScale: 0.001 });
+  const testFolders = openFoldersAll();
+  const client = openClientAll(() =>
+    startToolClient(testFolders.env(sandbox, { ...COMPILED, AUDIO_TIME_SCALE: "0.002" })),
+  );
 
   it.for(pairs)("$format at $rate Hz", async ({ format, rate }) => {
-    const task = taskOf(
-      await client.call("generate_audio", {
-        prompt: "Every format, every rate.",
-        output_format: format,
-        sample_rate: rate,
-      }),
-    );
+    const task = await generate(client, {
+      prompt: "Every format, every rate.",
+      output_format: format,
+      sample_rate: rate,
+    });
     const { audio } = task;
     expect(audio).toMatchObject({ format, sample_rate: rate });
     expect(audio?.path.endsWith(EXTENSIONS[format])).toBe(true);

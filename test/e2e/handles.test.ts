@@ -7,7 +7,7 @@ import { FAST } from "../support/bin-under-test.ts";
 import { FakeService } from "../support/fake-service.ts";
 import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
 import { startToolClient, type ToolClient } from "../support/tool-client.ts";
-import { errorOf, taskOf } from "../support/tool-result.ts";
+import { errorOf, generate, taskOf } from "../support/tool-result.ts";
 
 let service: FakeService;
 let testFolders: TestFolders;
@@ -47,7 +47,7 @@ describe("the handle of a delayed request", () => {
   it("reports progress without waiting, and waits for the file with a window", async () => {
     putOff(1000);
     const toolClient = await start();
-    const unfinishedTask = taskOf(await toolClient.call("generate_audio", CALL));
+    const unfinishedTask = await generate(toolClient, CALL);
     expect(unfinishedTask).toMatchObject({ status: "waiting", replayed: false, billing: null });
     expect(unfinishedTask.task_id).toMatch(/^req-[0-9a-f]{32}$/);
     const shownTask = taskOf(await toolClient.call("get_task", { task_id: unfinishedTask.task_id }));
@@ -71,7 +71,7 @@ describe("the handle of a delayed request", () => {
     putOff(1000);
     // Both processes start before the first pause begins, because a start can take as long as a pause.
     const [toolClient, other] = await Promise.all([start(), start()]);
-    const unfinishedTask = taskOf(await toolClient.call("generate_audio", CALL));
+    const unfinishedTask = await generate(toolClient, CALL);
     const shownTask = taskOf(await other.call("get_task", { task_id: unfinishedTask.task_id }));
     expect(shownTask.message).toMatch(/Another client window is already working on this request/);
     service.intercept = undefined;
@@ -103,7 +103,7 @@ describe("the second answer about a waiting request", () => {
     service.processingMs = 20_000;
     const toolClient = await start({ AUDIO_TIME_SCALE: "0.1" });
     await obstruct(toolClient);
-    const first = taskOf(await toolClient.call("generate_audio", { ...CALL, wait_seconds: 3 }));
+    const first = await generate(toolClient, { ...CALL, wait_seconds: 3 });
     const second = taskOf(await toolClient.call("get_task", { task_id: first.task_id, wait_seconds: 1.5 }));
     expect([first.status, second.status]).toEqual(["waiting", "waiting"]);
     const [before, after] = [first, second].map(({ message }) => Number(words.exec(message)?.[1]));

@@ -9,7 +9,7 @@ import { FakeService } from "../support/fake-service.ts";
 import { runCommand } from "../support/run-command.ts";
 import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
 import { startBinClient, startToolClient, type ToolClient } from "../support/tool-client.ts";
-import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
+import { errorOf, generate, resultTextOf } from "../support/tool-result.ts";
 
 let service: FakeService;
 let testFolders: TestFolders;
@@ -37,9 +37,7 @@ describe("a row of list_tasks", () => {
   it("has status, local time, credits, length, voice, text and path in the text form and in fields", async () => {
     // The time zone is that of a process.
     const client = await start({ TZ: "Asia/Kolkata" }, startBinClient);
-    const createdTask = taskOf(
-      await client.call("generate_audio", { prompt: "A row of everything", voice: "felix_zh", take: 2 }),
-    );
+    const createdTask = await generate(client, { prompt: "A row of everything", voice: "felix_zh", take: 2 });
     const outcome = await client.call("list_tasks", {});
     const text = resultTextOf(outcome);
     expect(text).toMatch(

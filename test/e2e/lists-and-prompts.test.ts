@@ -6,26 +6,17 @@ import { existsSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
 import { RawServer } from "../faults/raw-server.ts";
 import { FAST } from "../support/bin-under-test.ts";
+import { openFoldersEach, openServiceEach } from "../support/e2e-setup.ts";
 import { FakeService } from "../support/fake-service.ts";
-import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
 
 const MODERN = "2026-07-28";
 
-let service: FakeService;
-let testFolders: TestFolders;
-
-beforeEach(async () => {
-  service = await FakeService.start();
-  testFolders = await createTestFolders();
-});
-afterEach(async () => {
-  await service.stop();
-  await testFolders.remove();
-});
+const service = openServiceEach();
+const testFolders = openFoldersEach();
 
 async function start(
   env: Record<string, string> = {},

@@ -1,32 +1,20 @@
 /** Generates, saves and lists audio over stdio with both official clients, on the sandbox and on a fake service. */
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { VOICE_IDS } from "../../src/contract/voices.ts";
-import { type RunningSandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
 import { FAST } from "../support/bin-under-test.ts";
 import { countVoices } from "../support/count-voices.ts";
-import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
-import { type ClientEra, startBinClient, type ToolClient } from "../support/tool-client.ts";
-import { taskOf } from "../support/tool-result.ts";
+import { openClientAll, openFoldersAll, openSandboxAll } from "../support/e2e-setup.ts";
+import { type ClientEra, startBinClient } from "../support/tool-client.ts";
+import { generate, taskOf } from "../support/tool-result.ts";
 
 describe.each<ClientEra>(["legacy", "modern"])(
   "with the official %s client and the sandbox's voice",
   (kind) => {
-    let sandbox: RunningSandbox;
-    let testFolders: TestFolders;
-    let client: ToolClient;
-
-    beforeAll(async () => {
-      sandbox = await startSandbox({ processingSeconds: 0.3, timeScale: 0.01 });
-      testFolders = await createTestFolders();
-      client = await startBinClient(testFolders.env(sandbox, FAST), kind);
-    });
-    afterAll(async () => {
-      await client.close();
-      await sandbox.stop();
-      await testFolders.remove();
-    });
+    const sandbox = openSandboxAll({ processingSeconds: 0.3, timeScale: 0.01 });
+    const testFolders = openFoldersAll();
+    const client = openClientAll(() => startBinClient(testFolders.env(sandbox, FAST), kind));
 
     it("saves the audio, sends progress, and links to the file", async () => {
       const messages: string[] = [];
@@ -56,7 +44,7 @@ describe.each<ClientEra>(["legacy", "modern"])(
     });
 
     it("returns the audio in all three deliveries, and as a resource", async () => {
-      const createdTask = taskOf(await client.call("generate_audio", { prompt: `Deliveries for ${kind}.` }));
+      const createdTask = await generate(client, { prompt: `Deliveries for ${kind}.` });
       const bytes = await readFile(createdTask.audio?.path ?? "");
       const byPath = await client.call("download_audio", { task_id: createdTask.task_id });
       expect(byPath.content.map(({ type }) => type)).toEqual(["text", "resource_link"]);
@@ -80,13 +68,11 @@ describe.each<ClientEra>(["legacy", "modern"])(
     });
 
     it("returns raw pcm inside a result as an embedded resource", async () => {
-      const createdTask = taskOf(
-        await client.call("generate_audio", {
-          prompt: `Raw for ${kind}.`,
-          output_format: "pcm",
-          sample_rate: 8000,
-        }),
-      );
+      const createdTask = await generate(client, {
+        prompt: `Raw for ${kind}.`,
+        output_format: "pcm",
+        sample_rate: 8000,
+      });
       const outcome = await client.call("download_audio", {
         task_id: createdTask.task_id,
         deliver: "inline",

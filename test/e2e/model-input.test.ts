@@ -1,29 +1,17 @@
 /** Arguments that are accepted in several forms: other spellings of a value, names for ids, words in any order. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { PART_BYTES } from "../narration/narrator.ts";
 import { FAST } from "../support/bin-under-test.ts";
-import { FakeService } from "../support/fake-service.ts";
+import { openClientAll, openFoldersAll, openServiceAll } from "../support/e2e-setup.ts";
 import { type EndedCommand, runCommand } from "../support/run-command.ts";
-import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
-import { startToolClient, type ToolClient } from "../support/tool-client.ts";
+import { startToolClient } from "../support/tool-client.ts";
 import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
 
-let service: FakeService;
-let testFolders: TestFolders;
-let client: ToolClient;
-
-beforeAll(async () => {
-  service = await FakeService.start({ audioBytes: PART_BYTES, audioSeconds: 4 });
-  testFolders = await createTestFolders();
-  client = await startToolClient(testFolders.env(service, FAST));
-});
-afterAll(async () => {
-  await client.close();
-  await service.stop();
-  await testFolders.remove();
-});
+const service = openServiceAll({ audioBytes: PART_BYTES, audioSeconds: 4 });
+const testFolders = openFoldersAll();
+const client = openClientAll(() => startToolClient(testFolders.env(service, FAST)));
 
 const lastSent = (): unknown =>
   JSON.parse(service.exchanges.findLast(({ kind }) => kind === "create")?.body ?? "");

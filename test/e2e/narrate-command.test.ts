@@ -2,10 +2,10 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { beforeEach, expect, it } from "vitest";
 import { buildText, PART_BYTES } from "../narration/narrator.ts";
 import { FAST } from "../support/bin-under-test.ts";
-import { FakeService } from "../support/fake-service.ts";
+import { openFoldersEach, openServiceEach } from "../support/e2e-setup.ts";
 import {
   type EndedCommand,
   type RunningCommand,
@@ -13,21 +13,14 @@ import {
   startCommand,
   startCommandProcess,
 } from "../support/run-command.ts";
-import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
 
-let service: FakeService;
-let testFolders: TestFolders;
 let text: string;
+const service = openServiceEach({ audioBytes: PART_BYTES, audioSeconds: 4 });
+const testFolders = openFoldersEach();
 
 beforeEach(async () => {
-  service = await FakeService.start({ audioBytes: PART_BYTES, audioSeconds: 4 });
-  testFolders = await createTestFolders();
   text = join(testFolders.root, "text.md");
   writeFileSync(text, buildText("One", "Two"));
-});
-afterEach(async () => {
-  await service.stop();
-  await testFolders.remove();
 });
 
 /** Words of an assistant, which nobody at a shell can follow. */

@@ -6,14 +6,13 @@ import { execFile } from "node:child_process";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { PART_BYTES } from "../narration/narrator.ts";
 import { BIN, FAST, NODE, NODE_FLAGS } from "../support/bin-under-test.ts";
-import { FakeService } from "../support/fake-service.ts";
+import { openClientAll, openFoldersAll, openServiceAll } from "../support/e2e-setup.ts";
 import { runCommand } from "../support/run-command.ts";
-import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
-import { startToolClient, type ToolClient } from "../support/tool-client.ts";
+import { startToolClient } from "../support/tool-client.ts";
 import { errorOf, resultTextOf, type ToolOutcome } from "../support/tool-result.ts";
 
 const run = promisify(execFile);
@@ -27,26 +26,19 @@ const planned = z.object({
 const planOf = (outcome: ToolOutcome) => planned.parse(outcome.structuredContent);
 
 describe("narrate with a file", () => {
-  let service: FakeService;
-  let testFolders: TestFolders;
+  const service = openServiceAll({ audioBytes: PART_BYTES, audioSeconds: 4 });
+  const testFolders = openFoldersAll();
   let texts: string;
-  let client: ToolClient;
-
-  beforeAll(async () => {
-    service = await FakeService.start({ audioBytes: PART_BYTES, audioSeconds: 4 });
-    testFolders = await createTestFolders();
+  beforeAll(() => {
     texts = join(testFolders.root, "texts");
     mkdirSync(texts);
     writeFileSync(join(texts, "book.md"), BOOK);
     writeFileSync(join(testFolders.root, "diary.txt"), "Dear diary.");
     symlinkSync(join(testFolders.root, "diary.txt"), join(texts, "diary.txt"));
-    client = await startToolClient(testFolders.env(service, { ...FAST, AUDIO_INPUT_DIR: texts }));
   });
-  afterAll(async () => {
-    await client.close();
-    await service.stop();
-    await testFolders.remove();
-  });
+  const client = openClientAll(() =>
+    startToolClient(testFolders.env(service, { ...FAST, AUDIO_INPUT_DIR: texts })),
+  );
 
   it("plans it free of charge, and says what will not be spoken", async () => {
     const outcome = await client.call("narrate", { file: "book.md" });

@@ -3,22 +3,15 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { FAST } from "../support/bin-under-test.ts";
-import { setUpEach } from "../support/e2e-setup.ts";
-import type { FakeService } from "../support/fake-service.ts";
-import type { TestFolders } from "../support/test-folders.ts";
+import { openClientEach, openFoldersEach, openServiceEach } from "../support/e2e-setup.ts";
 import { startToolClient, type ToolClient } from "../support/tool-client.ts";
-import { errorOf, taskOf } from "../support/tool-result.ts";
+import { errorOf, generate } from "../support/tool-result.ts";
 
 const OTHER_KEY = "sk-other-0123456789abcdef";
 
-let service: FakeService;
-let testFolders: TestFolders;
-let client: ToolClient;
-
-setUpEach((setup) => {
-  ({ service, testFolders, client } = setup);
-  return () => client;
-});
+const service = openServiceEach();
+const testFolders = openFoldersEach();
+const client = openClientEach(() => startToolClient(testFolders.env(service, FAST)));
 
 const rows = z.object({
   tasks: z.array(z.looseObject({ status: z.string(), next_step: z.string() })),
@@ -59,8 +52,10 @@ it("list_tasks warns that repeating another key's request may cost credits", asy
   };
   await client.call("generate_audio", { prompt: "Whose is it", wait_seconds: 1 });
   await client.close();
-  client = await startToolClient(testFolders.env({ baseUrl: service.baseUrl, apiKey: OTHER_KEY }, FAST));
-  const row = await firstRow(client);
+  const address = { baseUrl: service.baseUrl, apiKey: OTHER_KEY };
+  const later = await startToolClient(testFolders.env(address, FAST));
+  const row = await firstRow(later);
+  await later.close();
   expect(row?.status).toBe("unresolved");
   expect(row?.next_step).toMatch(/earlier API key.*may cost credits/);
 });
@@ -76,7 +71,7 @@ it("a later attempt that the service refuses stays in the ledger, and the next c
   // The first task fails, and the service refuses its free retry.
   expect(errorOf(await client.call("generate_audio", call)).code).toBe("insufficient_credits");
   expect((await firstRow(client))?.status).toBe("waiting");
-  expect(taskOf(await client.call("generate_audio", call)).status).toBe("succeeded");
+  expect((await generate(client, call)).status).toBe("succeeded");
   const keys = service.exchanges.filter(({ kind }) => kind === "create").map(({ key }) => key);
   expect(keys).toHaveLength(3);
   expect(keys[1]).toBe(keys[2]);

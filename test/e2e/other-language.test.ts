@@ -1,16 +1,13 @@
 /** The result with the audio says if the voice does not speak the language of the text. */
 import { beforeEach, expect, it } from "vitest";
-import { setUpEach } from "../support/e2e-setup.ts";
-import type { FakeService } from "../support/fake-service.ts";
-import type { ToolClient } from "../support/tool-client.ts";
+import { FAST } from "../support/bin-under-test.ts";
+import { openClientEach, openFoldersEach, openServiceEach } from "../support/e2e-setup.ts";
+import { startToolClient } from "../support/tool-client.ts";
 import { resultTextOf, taskOf } from "../support/tool-result.ts";
 
-let service: FakeService;
-let client: ToolClient;
-setUpEach((setup) => {
-  ({ service, client } = setup);
-  return () => client;
-});
+const service = openServiceEach();
+const testFolders = openFoldersEach();
+const client = openClientEach(() => startToolClient(testFolders.env(service, FAST)));
 beforeEach(() => {
   service.processingMs = 20;
 });

@@ -5,27 +5,17 @@
 import { createHash } from "node:crypto";
 import { appendFileSync, readFileSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
 import { RawServer } from "../faults/raw-server.ts";
 import { FAST } from "../support/bin-under-test.ts";
-import { FakeService } from "../support/fake-service.ts";
-import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
+import { openFoldersEach, openServiceEach } from "../support/e2e-setup.ts";
 
 const PLAYER = "ui://audio-generation/player.html";
 const PIECE_BYTES = 512 * 1024;
 
-let service: FakeService;
-let testFolders: TestFolders;
-
-beforeEach(async () => {
-  service = await FakeService.start({ audioBytes: 1_200_000 });
-  testFolders = await createTestFolders();
-});
-afterEach(async () => {
-  await service.stop();
-  await testFolders.remove();
-});
+const service = openServiceEach({ audioBytes: 1_200_000 });
+const testFolders = openFoldersEach();
 
 /** Starts a server. Only the bin, which an unconfigured one is, has the player's page: the build puts it there. */
 async function start(isConfigured = true): Promise<RawServer> {

@@ -1,26 +1,17 @@
 /** Words are respelled only in the sent text, and a changed rule alone never causes a payment. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { narrationOf, PART_BYTES } from "../narration/narrator.ts";
 import { FAST } from "../support/bin-under-test.ts";
-import { FakeService } from "../support/fake-service.ts";
-import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
+import { openFoldersEach, openServiceEach } from "../support/e2e-setup.ts";
 import { startToolClient, type ToolClient } from "../support/tool-client.ts";
-import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
+import { errorOf, generate, resultTextOf, taskOf } from "../support/tool-result.ts";
 
-let service: FakeService;
-let testFolders: TestFolders;
+const service = openServiceEach({ audioBytes: PART_BYTES, audioSeconds: 4 });
+const testFolders = openFoldersEach();
 let client: ToolClient | undefined;
-beforeEach(async () => {
-  service = await FakeService.start({ audioBytes: PART_BYTES, audioSeconds: 4 });
-  testFolders = await createTestFolders();
-});
-afterEach(async () => {
-  await client?.close();
-  await service.stop();
-  await testFolders.remove();
-});
+afterEach(() => client?.close());
 
 /**
  * Starts a server in place of the current one. `rules` is the content of its pronunciation file; `null`: it has none.
@@ -49,7 +40,7 @@ describe("generate_audio", () => {
   });
 
   it("returns the paid audio after the rules change, until another take is requested", async () => {
-    const first = taskOf(await (await start(null)).call("generate_audio", SAID));
+    const first = await generate(await start(null), SAID);
     const changed = await start('{ "Nguyen": "Win" }');
     const second = await changed.call("generate_audio", SAID);
     expect(taskOf(second)).toMatchObject({ task_id: first.task_id, replayed: true });

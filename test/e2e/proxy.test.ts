@@ -13,7 +13,7 @@ import {
   tlsFront,
 } from "../support/tls-front.ts";
 import { startBinClient } from "../support/tool-client.ts";
-import { taskOf } from "../support/tool-result.ts";
+import { generate } from "../support/tool-result.ts";
 
 let testFolders: TestFolders;
 let service: FakeService;
@@ -58,7 +58,7 @@ describe("HTTPS_PROXY", () => {
     url.username = "reader";
     url.password = "proxy secret";
     const client = await startBinClient(trusting({ HTTPS_PROXY: url.href }, "https://audio.test"));
-    const task = taskOf(await client.call("generate_audio", { prompt: "Through the tunnel" }));
+    const task = await generate(client, { prompt: "Through the tunnel" });
     expect(task.status).toBe("succeeded");
     expect(await testFolders.outputNames()).toHaveLength(1);
     expect([service.count("create"), service.count("content")]).toEqual([1, 1]);

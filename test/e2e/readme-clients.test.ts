@@ -5,15 +5,14 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { parse as parseToml } from "smol-toml";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { TOOLS } from "../../src/tools/catalog.ts";
 import { FAST, NODE } from "../support/bin-under-test.ts";
 import { blockOf, fillIn } from "../support/client-blocks.ts";
-import { FakeService } from "../support/fake-service.ts";
-import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
+import { openFoldersAll, openServiceAll } from "../support/e2e-setup.ts";
 import { startCommandClient } from "../support/tool-client.ts";
-import { taskOf } from "../support/tool-result.ts";
+import { generate } from "../support/tool-result.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 const README = readFileSync(join(ROOT, "README.md"), "utf8");
@@ -31,17 +30,8 @@ const serverUnder = (key: string, config: unknown): Entry =>
     "audio-generation"
   ] ?? { command: "", args: [], env: {} };
 
-let service: FakeService;
-let testFolders: TestFolders;
-
-beforeAll(async () => {
-  service = await FakeService.start();
-  testFolders = await createTestFolders();
-});
-afterAll(async () => {
-  await service.stop();
-  await testFolders.remove();
-});
+const service = openServiceAll();
+const testFolders = openFoldersAll();
 
 const filled = (client: string, language: string, which = 0): string =>
   fillIn(blockOf(client, language, which), ROOT, service);
@@ -108,7 +98,7 @@ describe("the block for", () => {
     const { command, args, env } = await read();
     const toolClient = await startCommandClient({ command, args, env: { ...surroundings(), ...env } });
     expect(await toolClient.tools()).toHaveLength(TOOLS.length);
-    const task = taskOf(await toolClient.call("generate_audio", { prompt: `As ${name} would ask` }));
+    const task = await generate(toolClient, { prompt: `As ${name} would ask` });
     expect(existsSync(task.audio?.path ?? "")).toBe(true);
     await toolClient.close();
   });
@@ -120,9 +110,7 @@ describe("the block for", () => {
       args: [...args, "--sandbox"],
       env: surroundings(),
     });
-    expect(
-      taskOf(await toolClient.call("generate_audio", { prompt: "Hi", wait_seconds: 0 })).task_id,
-    ).not.toBeNull();
+    expect((await generate(toolClient, { prompt: "Hi", wait_seconds: 0 })).task_id).not.toBeNull();
     await toolClient.close();
   });
 

@@ -3,20 +3,14 @@ import { readFile, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { setUpEach } from "../support/e2e-setup.ts";
-import type { FakeService } from "../support/fake-service.ts";
-import type { TestFolders } from "../support/test-folders.ts";
-import type { ToolClient } from "../support/tool-client.ts";
+import { FAST } from "../support/bin-under-test.ts";
+import { openClientEach, openFoldersEach, openServiceEach } from "../support/e2e-setup.ts";
+import { startToolClient } from "../support/tool-client.ts";
 import { errorOf, resultTextOf, type ToolOutcome, taskOf } from "../support/tool-result.ts";
 
-let service: FakeService;
-let testFolders: TestFolders;
-let client: ToolClient;
-
-setUpEach((setup) => {
-  ({ service, testFolders, client } = setup);
-  return () => client;
-});
+const service = openServiceEach();
+const testFolders = openFoldersEach();
+const client = openClientEach(() => startToolClient(testFolders.env(service, FAST)));
 
 const listed = z.object({ tasks: z.array(z.record(z.string(), z.unknown())) });
 

@@ -1,16 +1,13 @@
 /** A text that a model retypes after a time-out returns the running task, so that nothing is paid twice. */
 import { beforeEach, expect, it } from "vitest";
-import { setUpEach } from "../support/e2e-setup.ts";
-import type { FakeService } from "../support/fake-service.ts";
-import type { ToolClient } from "../support/tool-client.ts";
+import { FAST } from "../support/bin-under-test.ts";
+import { openClientEach, openFoldersEach, openServiceEach } from "../support/e2e-setup.ts";
+import { startToolClient } from "../support/tool-client.ts";
 import { resultTextOf, type ToolOutcome, taskOf } from "../support/tool-result.ts";
 
-let service: FakeService;
-let client: ToolClient;
-setUpEach((setup) => {
-  ({ service, client } = setup);
-  return () => client;
-});
+const service = openServiceEach();
+const testFolders = openFoldersEach();
+const client = openClientEach(() => startToolClient(testFolders.env(service, FAST)));
 beforeEach(() => {
   service.processingMs = 60_000;
 });

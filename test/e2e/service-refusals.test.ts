@@ -2,20 +2,14 @@
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { FAST } from "../support/bin-under-test.ts";
-import { setUpEach } from "../support/e2e-setup.ts";
-import type { FakeService } from "../support/fake-service.ts";
-import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
-import { startToolClient, type ToolClient } from "../support/tool-client.ts";
-import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
+import { openClientEach, openFoldersEach, openServiceEach } from "../support/e2e-setup.ts";
+import { createTestFolders } from "../support/test-folders.ts";
+import { startToolClient } from "../support/tool-client.ts";
+import { errorOf, generate, resultTextOf, taskOf } from "../support/tool-result.ts";
 
-let service: FakeService;
-let testFolders: TestFolders;
-let client: ToolClient;
-
-setUpEach((setup) => {
-  ({ service, testFolders, client } = setup);
-  return () => client;
-});
+const service = openServiceEach();
+const testFolders = openFoldersEach();
+const client = openClientEach(() => startToolClient(testFolders.env(service, FAST)));
 
 const PERMANENT = [
   {
@@ -55,7 +49,7 @@ it.each(PERMANENT)(
     expect(resultTextOf(outcome)).toMatch(refusal.remedy);
     expect(service.count("create")).toBe(1);
     service.intercept = undefined;
-    const later = taskOf(await client.call("generate_audio", { prompt: "Refused" }));
+    const later = await generate(client, { prompt: "Refused" });
     expect(later.status).toBe("succeeded");
     expect(service.exchanges[0]?.key).toBe(service.exchanges[1]?.key);
   },
@@ -68,7 +62,7 @@ describe("a submission that the service delays", () => {
       service.refuse(response, 429, code);
       return true;
     };
-    const task = taskOf(await client.call("generate_audio", { prompt: "Put off" }));
+    const task = await generate(client, { prompt: "Put off" });
     expect(task.status).toBe("succeeded");
     const [first, second] = service.exchanges.filter(({ kind }) => kind === "create");
     // The Retry-After of 60 s is 600 ms at a time scale of 0.01.
@@ -85,7 +79,7 @@ describe("a submission that the service delays", () => {
     };
     // The first request of a process is slow, because it loads code. It is sent before the call with a short wait.
     await client.call("get_task", { task_id: "task-of-nobody" });
-    const outcome = taskOf(await client.call("generate_audio", { prompt: "Waiting", wait_seconds: 2 }));
+    const outcome = await generate(client, { prompt: "Waiting", wait_seconds: 2 });
     expect(outcome).toMatchObject({ status: "waiting", billing: null });
     expect(outcome.message).toMatch(
       /asked for a pause; about \d+ s to go.*goes on by itself and saves the file/,
@@ -106,7 +100,7 @@ describe("a submission that the service delays", () => {
         service.refuse(response, 503, code);
         return true;
       };
-      expect(taskOf(await client.call("generate_audio", { prompt: "Unavailable" })).status).toBe("succeeded");
+      expect((await generate(client, { prompt: "Unavailable" })).status).toBe("succeeded");
       expect(new Set(service.exchanges.map(({ key }) => key).filter(Boolean)).size).toBe(1);
       expect(service.tasks.size).toBe(1);
     },
@@ -121,11 +115,9 @@ describe("a submission that the service delays", () => {
     // The first request of a process is slow, because it loads code. It is sent before the call with a short wait.
     await client.call("get_task", { task_id: "task-of-nobody" });
     const call = { prompt: "For ever", wait_seconds: 0.5 };
-    expect(taskOf(await client.call("generate_audio", call))).toMatchObject({ status: "waiting" });
+    expect(await generate(client, call)).toMatchObject({ status: "waiting" });
     service.intercept = undefined;
-    expect(taskOf(await client.call("generate_audio", { ...call, wait_seconds: 20 })).status).toBe(
-      "succeeded",
-    );
+    expect((await generate(client, { ...call, wait_seconds: 20 })).status).toBe("succeeded");
     expect(service.tasks.size).toBe(1);
   });
 });
@@ -143,14 +135,14 @@ describe("a query or download that the service refuses", () => {
     const facts = errorOf(await client.call("generate_audio", { prompt: "Watched" }));
     expect(facts).toMatchObject({ code: "invalid_api_key", http_status: 401 });
     expect(service.tasks.has(facts.task_id ?? "")).toBe(true);
-    const again = taskOf(await client.call("generate_audio", { prompt: "Watched" }));
+    const again = await generate(client, { prompt: "Watched" });
     expect(again).toMatchObject({ status: "succeeded", task_id: facts.task_id, replayed: true });
     expect(service.count("create")).toBe(1);
   });
 
   it("404 while watching stops the job, keeps the id, and no repeat pays again", async () => {
     service.processingMs = 60_000;
-    const handle = taskOf(await client.call("generate_audio", { prompt: "Forgotten", wait_seconds: 0 }));
+    const handle = await generate(client, { prompt: "Forgotten", wait_seconds: 0 });
     // Once the service has known the id, only it can have forgotten the task, and its key with it.
     await client.call("get_task", { task_id: handle.task_id, wait_seconds: 1 });
     service.tasks.clear();
@@ -162,7 +154,7 @@ describe("a query or download that the service refuses", () => {
     expect(resultTextOf(again)).toMatch(/next take/);
     expect(service.count("create")).toBe(1);
     service.processingMs = 0;
-    const secondTakeTask = taskOf(await client.call("generate_audio", { prompt: "Forgotten", take: 2 }));
+    const secondTakeTask = await generate(client, { prompt: "Forgotten", take: 2 });
     expect(secondTakeTask.status).toBe("succeeded");
   });
 
@@ -178,7 +170,7 @@ describe("a query or download that the service refuses", () => {
       else service.refuse(response, 503, "temporarily_unavailable");
       return true;
     };
-    const task = taskOf(await client.call("generate_audio", { prompt: "Rough weather" }));
+    const task = await generate(client, { prompt: "Rough weather" });
     expect(task.audio?.size_bytes).toBe(20_000);
     expect(service.tasks.size).toBe(1);
   });
@@ -202,9 +194,7 @@ describe("a task that fails", () => {
       }
       return false;
     };
-    const handle = taskOf(
-      await client.call("generate_audio", { prompt: "Known by two ids", wait_seconds: 0 }),
-    );
+    const handle = await generate(client, { prompt: "Known by two ids", wait_seconds: 0 });
     await expect.poll(() => service.tasks.size, { timeout: 60_000 }).toBe(2);
     const outcome = await client.call("get_task", { task_id: handle.task_id, wait_seconds: 10 });
     const task = taskOf(outcome);
@@ -232,7 +222,7 @@ describe("a task that fails", () => {
       billing: { charged_credits: 0, refunded_credits: 150 },
     });
     expect(errorOf(await client.call("download_audio", { task_id: facts.task_id })).code).toBe("task_failed");
-    const again = taskOf(await client.call("generate_audio", call));
+    const again = await generate(client, call);
     expect(again).toMatchObject({ status: "succeeded", replayed: false });
     expect(again.task_id).not.toBe(facts.task_id);
     expect(service.count("create")).toBe(3);
@@ -247,8 +237,9 @@ describe("a task that fails", () => {
     await client.call("generate_audio", { prompt: "Lost" });
     await client.close();
     const elsewhere = await createTestFolders();
-    client = await startToolClient(elsewhere.env(service, FAST));
-    const task = taskOf(await client.call("generate_audio", { prompt: "Lost" }));
+    const later = await startToolClient(elsewhere.env(service, FAST));
+    const task = await generate(later, { prompt: "Lost" });
+    await later.close();
     expect(task.status).toBe("succeeded");
     expect(service.tasks.size).toBe(3);
     expect(service.count("create")).toBe(5);

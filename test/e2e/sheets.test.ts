@@ -4,12 +4,11 @@
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type RunningSandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
+import { beforeAll, describe, expect, it } from "vitest";
 import { narrationOf } from "../narration/narrator.ts";
+import { openClientAll, openFoldersAll, openSandboxAll } from "../support/e2e-setup.ts";
 import { noiseSpeech } from "../support/noise-speech.ts";
-import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
-import { startToolClient, type ToolClient } from "../support/tool-client.ts";
+import { startToolClient } from "../support/tool-client.ts";
 import { resultTextOf } from "../support/tool-result.ts";
 
 /** In the server and in the sandbox, limit windows take 0.6 s instead of 60 s. */
@@ -30,24 +29,18 @@ const sheetOf = (lines: typeof LINES): string =>
   ].join("\r\n");
 
 describe("forty lines of a game", () => {
-  let sandbox: RunningSandbox;
-  let testFolders: TestFolders;
-  let client: ToolClient;
-  beforeAll(async () => {
-    sandbox = await startSandbox({ speech: noiseSpeech, processingSeconds: 0, timeScale: SCALE });
-    testFolders = await createTestFolders();
-    const texts = join(testFolders.root, "texts");
-    mkdirSync(texts);
-    writeFileSync(join(texts, "lines.csv"), sheetOf(LINES));
-    client = await startToolClient(
-      testFolders.env(sandbox, { AUDIO_TIME_SCALE: String(SCALE), AUDIO_INPUT_DIR: texts }),
-    );
+  const sandbox = openSandboxAll({ speech: noiseSpeech, processingSeconds: 0, timeScale: SCALE });
+  const testFolders = openFoldersAll();
+  const textsDir = (): string => join(testFolders.root, "texts");
+  beforeAll(() => {
+    mkdirSync(textsDir());
+    writeFileSync(join(textsDir(), "lines.csv"), sheetOf(LINES));
   });
-  afterAll(async () => {
-    await client.close();
-    await sandbox.stop();
-    await testFolders.remove();
-  });
+  const client = openClientAll(() =>
+    startToolClient(
+      testFolders.env(sandbox, { AUDIO_TIME_SCALE: String(SCALE), AUDIO_INPUT_DIR: textsDir() }),
+    ),
+  );
 
   const narrate = async (args: Record<string, unknown>) => await client.call("narrate", args);
 

@@ -1,25 +1,16 @@
 /** The sums of spent credits in the result of `list_tasks`. */
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { FAST } from "../support/bin-under-test.ts";
-import { FakeService } from "../support/fake-service.ts";
+import { openFoldersEach, openServiceEach } from "../support/e2e-setup.ts";
 import { AGE_SENDS_SQL } from "../support/ledger-rows.ts";
 import { killHard } from "../support/processes.ts";
-import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
 import { startBinClient, startToolClient } from "../support/tool-client.ts";
 import { resultTextOf } from "../support/tool-result.ts";
 
-let service: FakeService;
-let testFolders: TestFolders;
-beforeEach(async () => {
-  service = await FakeService.start();
-  testFolders = await createTestFolders();
-});
-afterEach(async () => {
-  await service.stop();
-  await testFolders.remove();
-});
+const service = openServiceEach();
+const testFolders = openFoldersEach();
 
 it.each([
   [{}, "Spent: 20 credits today, 20 in 7 days, 20 in 30 days.", undefined],

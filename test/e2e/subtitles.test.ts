@@ -5,18 +5,17 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { extname, join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { z } from "zod";
-import { type RunningSandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
 import { encode } from "../../src/sandbox/speech/encode/encode.ts";
 import type { SpeechEngine } from "../../src/sandbox/speech/speech.ts";
 import { decodeSamples } from "../audio/sound.ts";
 import { type NarrationOutput, narrationOf } from "../narration/narrator.ts";
 import { FAST } from "../support/bin-under-test.ts";
+import { openClientAll, openFoldersAll, openSandboxAll } from "../support/e2e-setup.ts";
 import { describeWithFfprobe } from "../support/ffprobe.ts";
 import { runCommand } from "../support/run-command.ts";
-import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
-import { startToolClient, type ToolClient } from "../support/tool-client.ts";
+import { startToolClient } from "../support/tool-client.ts";
 import { resultTextOf } from "../support/tool-result.ts";
 
 const planned = z.looseObject({ message: z.string() });
@@ -95,24 +94,18 @@ function onsetsIn(samples: Int16Array, rateHz: number): number[] {
 }
 
 describeWithFfprobe("subtitles", () => {
-  let sandbox: RunningSandbox;
-  let testFolders: TestFolders;
-  let client: ToolClient;
-  beforeAll(async () => {
-    sandbox = await startSandbox({ processingSeconds: 0.02, timeScale: 0.001, speech: noises });
-    testFolders = await createTestFolders();
-    const texts = join(testFolders.root, "texts");
-    mkdirSync(texts);
-    writeFileSync(join(texts, "film.srt"), FILM);
-    client = await startToolClient(
-      testFolders.env(sandbox, { ...FAST, AUDIO_INPUT_DIR: texts, AUDIO_CAPTIONS: "both" }),
-    );
+  const sandbox = openSandboxAll({ processingSeconds: 0.02, timeScale: 0.001, speech: noises });
+  const testFolders = openFoldersAll();
+  const textsDir = (): string => join(testFolders.root, "texts");
+  beforeAll(() => {
+    mkdirSync(textsDir());
+    writeFileSync(join(textsDir(), "film.srt"), FILM);
   });
-  afterAll(async () => {
-    await client.close();
-    await sandbox.stop();
-    await testFolders.remove();
-  });
+  const client = openClientAll(() =>
+    startToolClient(
+      testFolders.env(sandbox, { ...FAST, AUDIO_INPUT_DIR: textsDir(), AUDIO_CAPTIONS: "both" }),
+    ),
+  );
 
   async function narrateToEnd(args: Record<string, unknown>): Promise<NarrationOutput> {
     const call = { ...args, max_credits: 2000, wait_seconds: 50 };

@@ -2,20 +2,14 @@
 import { rm } from "node:fs/promises";
 import { basename } from "node:path";
 import { expect, it } from "vitest";
-import { setUpEach } from "../support/e2e-setup.ts";
-import type { FakeService } from "../support/fake-service.ts";
-import type { TestFolders } from "../support/test-folders.ts";
-import type { ToolClient } from "../support/tool-client.ts";
-import { resultTextOf, type ToolOutcome, taskOf } from "../support/tool-result.ts";
+import { FAST } from "../support/bin-under-test.ts";
+import { openClientEach, openFoldersEach, openServiceEach } from "../support/e2e-setup.ts";
+import { startToolClient } from "../support/tool-client.ts";
+import { generate, resultTextOf, type ToolOutcome, taskOf } from "../support/tool-result.ts";
 
-let service: FakeService;
-let testFolders: TestFolders;
-let client: ToolClient;
-
-setUpEach((setup) => {
-  ({ service, testFolders, client } = setup);
-  return () => client;
-});
+const service = openServiceEach();
+const testFolders = openFoldersEach();
+const client = openClientEach(() => startToolClient(testFolders.env(service, FAST)));
 
 const nameOf = (outcome: ToolOutcome): string => basename(taskOf(outcome).audio?.path ?? "");
 
@@ -34,9 +28,7 @@ it("another take under the same name gets a number, reports it, and keeps it on 
 });
 
 it("the name of another request's file gets a number, and the answer names the owner", async () => {
-  const first = taskOf(
-    await client.call("generate_audio", { prompt: "The first text", file_name: "bridge" }),
-  );
+  const first = await generate(client, { prompt: "The first text", file_name: "bridge" });
   const call = { prompt: "The second text", file_name: "bridge" };
   const second = await client.call("generate_audio", call);
   const { task_id } = taskOf(second);

@@ -1,26 +1,16 @@
 /** The output of the `tasks` command: the ledger, without characters that a terminal interprets. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { COMPILED } from "../support/bin-under-test.ts";
-import { FakeService } from "../support/fake-service.ts";
+import { openFoldersEach, openServiceEach } from "../support/e2e-setup.ts";
 import { runCommand } from "../support/run-command.ts";
-import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
 import { startToolClient } from "../support/tool-client.ts";
-import { taskOf } from "../support/tool-result.ts";
+import { generate } from "../support/tool-result.ts";
 
-let service: FakeService;
-let testFolders: TestFolders;
-
-beforeEach(async () => {
-  service = await FakeService.start();
-  testFolders = await createTestFolders();
-});
-afterEach(async () => {
-  await service.stop();
-  await testFolders.remove();
-});
+const service = openServiceEach();
+const testFolders = openFoldersEach();
 
 /** A prompt with control characters, bidirectional text and hidden text. */
 const PROMPT = "Red \u001b[31m \u009b31m \u202egnp.exe\u202c \u2066x\u2069 \u200b\u{e0041} end 👩‍💻";
@@ -40,7 +30,7 @@ describe("a request with characters that a terminal interprets", () => {
     const client = await startToolClient(
       testFolders.env(service, { ...COMPILED, AUDIO_TIME_SCALE: "0.001" }),
     );
-    expect(taskOf(await client.call("generate_audio", { prompt: PROMPT })).status).toBe("succeeded");
+    expect((await generate(client, { prompt: PROMPT })).status).toBe("succeeded");
     await client.close();
   });
 

@@ -2,38 +2,29 @@
 import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { type PageEntry, renderAudioPage } from "../../src/commands/tasks-page.ts";
-import { buildText, Narrator, paragraph } from "../narration/narrator.ts";
-import { FakeService } from "../support/fake-service.ts";
+import { buildText, openNarratorEach, paragraph } from "../narration/narrator.ts";
+import { openFoldersEach, openServiceEach } from "../support/e2e-setup.ts";
 import { type EndedCommand, runCommand } from "../support/run-command.ts";
-import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
 import { startToolClient } from "../support/tool-client.ts";
-import { type TaskOutput, taskOf } from "../support/tool-result.ts";
+import { generate, type TaskOutput } from "../support/tool-result.ts";
 
 const FAST = { AUDIO_TIME_SCALE: "0.001" };
 const HOSTILE = `<img src=x onerror="alert(1)"> & 'quoted' </style><script>alert(2)</script>`;
 
 describe("tasks --html", () => {
-  let service: FakeService;
-  let testFolders: TestFolders;
   let made: TaskOutput;
   let file: string;
+  const service = openServiceEach();
+  const testFolders = openFoldersEach();
 
   beforeEach(async () => {
-    service = await FakeService.start();
-    testFolders = await createTestFolders();
     file = join(testFolders.root, "tasks.html");
     const client = await startToolClient(testFolders.env(service, FAST));
-    made = taskOf(
-      await client.call("generate_audio", { prompt: HOSTILE, voice: "felix_zh", file_name: "it's #1" }),
-    );
+    made = await generate(client, { prompt: HOSTILE, voice: "felix_zh", file_name: "it's #1" });
     await client.call("generate_audio", { prompt: "Another one", output_format: "pcm" });
     await client.close();
-  });
-  afterEach(async () => {
-    await service.stop();
-    await testFolders.remove();
   });
 
   const tasks = async (...args: string[]): Promise<EndedCommand> =>
@@ -92,17 +83,12 @@ describe("tasks --html", () => {
 });
 
 describe("a task that a narration and a request share", () => {
-  let narrator: Narrator;
-
-  beforeEach(async () => {
-    narrator = await Narrator.start();
-  });
-  afterEach(() => narrator.stop());
+  const narrator = openNarratorEach();
 
   it("counts once in the totals, and is shown with both", async () => {
     const done = await narrator.narrate({ text: buildText("One", "Two"), max_credits: 1000 });
     expect(done.credits.charged).toBe(20);
-    taskOf(await narrator.client.call("generate_audio", { prompt: paragraph("One"), output_format: "pcm" }));
+    await generate(narrator.client, { prompt: paragraph("One"), output_format: "pcm" });
     expect(narrator.service.count("create")).toBe(2);
     await narrator.narrate({ text: buildText("Never made") });
     const file = join(narrator.testFolders.root, "tasks.html");

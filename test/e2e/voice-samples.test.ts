@@ -1,25 +1,16 @@
 /** Samples of voices: paid once, listed by list_voices, and playable on a page. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { VOICE_IDS } from "../../src/contract/voices.ts";
 import { FAST } from "../support/bin-under-test.ts";
-import { FakeService } from "../support/fake-service.ts";
+import { openFoldersEach, openServiceEach } from "../support/e2e-setup.ts";
 import { type EndedCommand, runCommand } from "../support/run-command.ts";
-import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
 import { startToolClient } from "../support/tool-client.ts";
 import { resultTextOf } from "../support/tool-result.ts";
 
-let service: FakeService;
-let testFolders: TestFolders;
-beforeEach(async () => {
-  service = await FakeService.start();
-  testFolders = await createTestFolders();
-});
-afterEach(async () => {
-  await service.stop();
-  await testFolders.remove();
-});
+const service = openServiceEach();
+const testFolders = openFoldersEach();
 
 const run = async (...args: string[]): Promise<EndedCommand> =>
   await runCommand(["voices", ...args], testFolders.env(service, FAST));

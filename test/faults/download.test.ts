@@ -5,9 +5,9 @@ import { describe, expect, it } from "vitest";
 import { OUTPUT_FORMATS } from "../../src/contract/audio-format.ts";
 import { encode } from "../../src/sandbox/speech/encode/encode.ts";
 import { type Exchange, FakeService, type FakeTask } from "../support/fake-service.ts";
-import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
+import { errorOf, generate, resultTextOf, taskOf } from "../support/tool-result.ts";
 import { closeAfterEach, openFaultSetup, shareFaultSetup } from "./fault-setup.ts";
-import { always, answerGzip, answerText, type Misbehaviour, misbehaveNext, sayAndHangUp } from "./wire.ts";
+import { answerGzip, answerText, type Misbehaviour, refusing, sayAndHangUp } from "./wire.ts";
 
 closeAfterEach();
 
@@ -125,8 +125,8 @@ describe("the whole audio is saved once, byte for byte, when the download", () =
   const shared = shareFaultSetup();
   it.each(BREAKAGES)("%s", async (title, breakage) => {
     const setup = shared();
-    setup.misbehave(misbehaveNext("content", breakage, 2));
-    const task = taskOf(await setup.server.call("generate_audio", { prompt: `Broken: ${title}` }));
+    setup.misbehaveNext("content", breakage, 2);
+    const task = await generate(setup.server, { prompt: `Broken: ${title}` });
     const [createdTask] = setup.service.tasks.values();
     expect((await readFile(task.audio?.path ?? "")).equals(createdTask?.audio ?? Buffer.alloc(0))).toBe(true);
     const stem = parse(task.audio?.path ?? "?").name;
@@ -148,13 +148,13 @@ describe("the whole audio is saved once, byte for byte, when the download", () =
       const body = page.padEnd(taskIn(service, exchange).audio.length);
       response.writeHead(200, type === undefined ? {} : { "content-type": type }).end(body);
     };
-    setup.misbehave(misbehaveNext("content", answer, 3));
+    setup.misbehaveNext("content", answer, 3);
     const call = {
       prompt: `For ${format} ${what}`,
       output_format: format,
       file_name: `page ${format} ${what}`,
     };
-    const task = taskOf(await setup.server.call("generate_audio", call));
+    const task = await generate(setup.server, call);
     const [createdTask] = setup.service.tasks.values();
     expect((await readFile(task.audio?.path ?? "")).equals(createdTask?.audio ?? Buffer.alloc(0))).toBe(true);
     const names = await setup.testFolders.outputNames();
@@ -186,7 +186,7 @@ describe("the whole audio is saved once, byte for byte, when the download", () =
     expect(audio?.path).toMatch(actual === "ogg_opus" ? /\.ogg$/ : new RegExp(`\\.${actual}$`));
     expect(resultTextOf(outcome)).toContain(`(${actual}, 24000 Hz`);
     expect(setup.service.count("content")).toBe(1);
-    expect(taskOf(await setup.server.call("generate_audio", call)).audio?.path).toBe(audio?.path);
+    expect((await generate(setup.server, call)).audio?.path).toBe(audio?.path);
   });
 
   it("is of a task from outside whose stated format is wrong", async () => {
@@ -211,19 +211,19 @@ describe("the whole audio is saved once, byte for byte, when the download", () =
     ["409 without a known code", 409, "conflict"],
   ])("finds no audio for a while, although the task has succeeded: %s", async (title, status, code) => {
     const setup = shared();
-    const missing: Misbehaviour = (response, _exchange, service) => service.refuse(response, status, code);
-    setup.misbehave(misbehaveNext("content", missing, 4));
-    const task = taskOf(await setup.server.call("generate_audio", { prompt: `It comes late: ${title}` }));
+    const missing: Misbehaviour = refusing(status, code);
+    setup.misbehaveNext("content", missing, 4);
+    const task = await generate(setup.server, { prompt: `It comes late: ${title}` });
     expect([task.status, setup.service.tasks.size]).toEqual(["succeeded", 1]);
     expect(task.audio?.size_bytes).toBe(20_000);
-    setup.misbehave(always("content", missing));
+    setup.misbehaveAlways("content", missing);
     const call = { prompt: `It is not there: ${title}` };
     const late = await setup.server.call("generate_audio", { ...call, wait_seconds: 0.5 });
     expect(resultTextOf(late)).toMatch(/has succeeded; .*Cost 10 credits.*its audio is not there yet/s);
     const error = errorOf(await setup.server.call("download_audio", { task_id: taskOf(late).task_id }));
     expect(error).toMatchObject({ retryable: true, task_id: taskOf(late).task_id });
     setup.misbehave(undefined);
-    const { audio } = taskOf(await setup.server.call("generate_audio", call));
+    const { audio } = await generate(setup.server, call);
     expect([audio?.size_bytes, setup.service.tasks.size]).toEqual([20_000, 2]);
   });
 
@@ -250,7 +250,7 @@ describe("the whole audio is saved once, byte for byte, when the download", () =
       // A resumed download has two answers; without a length, a second request asks whether the end was the end.
       deliver(form === "a length" || form === "chunks" ? 1 : 2);
       const call = { prompt: `Half of ${format} with ${form}`, output_format: format };
-      expect(taskOf(await setup.server.call("generate_audio", call)).audio?.size_bytes).toBe(whole.length);
+      expect((await generate(setup.server, call)).audio?.size_bytes).toBe(whole.length);
 
       deliver(Number.POSITIVE_INFINITY);
       const short = { prompt: `Always half of ${format} with ${form}`, output_format: format };
@@ -299,7 +299,7 @@ describe("the whole audio is saved once, byte for byte, when the download", () =
       part(from === 0 ? "200 OK" : "206 P", from, to, headers)(response, exchange, service);
       return true;
     });
-    const task = taskOf(await setup.server.call("generate_audio", { prompt: "Cut in pieces" }));
+    const task = await generate(setup.server, { prompt: "Cut in pieces" });
     const [createdTask] = setup.service.tasks.values();
     expect((await readFile(task.audio?.path ?? "")).equals(createdTask?.audio ?? Buffer.alloc(0))).toBe(true);
     expect(served).toBe(20_000);
@@ -307,13 +307,11 @@ describe("the whole audio is saved once, byte for byte, when the download", () =
 
   it("is cut without a stated length: the rest is requested", async () => {
     const setup = shared();
-    setup.misbehave(
-      misbehaveNext(
-        "content",
-        part("200 OK", 0, 7000, () => []),
-      ),
+    setup.misbehaveNext(
+      "content",
+      part("200 OK", 0, 7000, () => []),
     );
-    const task = taskOf(await setup.server.call("generate_audio", { prompt: "Unmarked end" }));
+    const task = await generate(setup.server, { prompt: "Unmarked end" });
     expect(task.audio?.size_bytes).toBe(20_000);
   });
 
@@ -328,7 +326,7 @@ describe("the whole audio is saved once, byte for byte, when the download", () =
       else response.writeHead(200, { ...AUDIO, "content-length": audio.length }).end(audio);
       return true;
     });
-    const task = taskOf(await setup.server.call("generate_audio", { prompt: "In full" }));
+    const task = await generate(setup.server, { prompt: "In full" });
     const [createdTask] = setup.service.tasks.values();
     expect((await readFile(task.audio?.path ?? "")).equals(createdTask?.audio ?? Buffer.alloc(0))).toBe(true);
     expect(contents).toBe(2);
@@ -339,8 +337,8 @@ it("a download continues after a 503 when the service said so", async () => {
   const setup = await openFaultSetup();
   // At this time scale, the pause of 600 s lasts 600 ms. A server that ignored the pause would continue after a backoff
   // of a few milliseconds.
-  setup.misbehave(misbehaveNext("content", (r) => r.writeHead(503, { "retry-after": "600" }).end()));
-  const task = taskOf(await setup.server.call("generate_audio", { prompt: "Asked to pause" }));
+  setup.misbehaveNext("content", (r) => r.writeHead(503, { "retry-after": "600" }).end());
+  const task = await generate(setup.server, { prompt: "Asked to pause" });
   expect(task.audio?.size_bytes).toBe(20_000);
   const [refused, second] = setup.service.exchanges.filter(({ kind }) => kind === "content");
   expect((second?.atMs ?? 0) - (refused?.atMs ?? 0)).toBeGreaterThanOrEqual(590);
@@ -349,11 +347,9 @@ it("a download continues after a 503 when the service said so", async () => {
 describe("no file is left behind", () => {
   it("while the audio is always shorter than announced; this is reported, and it is fetched once it is whole", async () => {
     const setup = await openFaultSetup({ env: { AUDIO_WAIT_SECONDS: "1", AUDIO_TIME_SCALE: "0.01" } });
-    setup.misbehave(
-      always(
-        "content",
-        part("200 OK", 0, 100, (size) => [`content-length: ${size}`], true),
-      ),
+    setup.misbehaveAlways(
+      "content",
+      part("200 OK", 0, 100, (size) => [`content-length: ${size}`], true),
     );
     const call = { prompt: "Always short" };
     let outcome = await setup.server.call("generate_audio", call);
@@ -368,17 +364,15 @@ describe("no file is left behind", () => {
     expect(["network_error", "timeout"]).toContain(error.code);
     expect((await setup.testFolders.outputNames()).filter((name) => !name.startsWith("."))).toEqual([]);
     setup.misbehave(undefined);
-    expect(taskOf(await setup.server.call("generate_audio", call)).audio?.size_bytes).toBe(20_000);
+    expect((await generate(setup.server, call)).audio?.size_bytes).toBe(20_000);
     expect(setup.service.count("create")).toBe(1);
   });
 
   it("by audio over 64 MiB: it is too_large, the id is kept, and nothing is read to the end", async () => {
     const setup = await openFaultSetup();
-    setup.misbehave(
-      always(
-        "content",
-        part("200 OK", 0, 5000, () => [`content-length: ${2 ** 26 + 1}`]),
-      ),
+    setup.misbehaveAlways(
+      "content",
+      part("200 OK", 0, 5000, () => [`content-length: ${2 ** 26 + 1}`]),
     );
     const outcome = await setup.server.call("generate_audio", { prompt: "Too large" });
     const [createdTaskId] = setup.service.tasks.keys();
@@ -393,10 +387,8 @@ describe("no file is left behind", () => {
   it("by a redirect: it is an error, and its target never sees the key", async () => {
     const elsewhere = await FakeService.start();
     const setup = await openFaultSetup();
-    setup.misbehave(
-      always("content", (response) =>
-        response.writeHead(302, { location: `${elsewhere.baseUrl}/audio.mp3` }).end(),
-      ),
+    setup.misbehaveAlways("content", (response) =>
+      response.writeHead(302, { location: `${elsewhere.baseUrl}/audio.mp3` }).end(),
     );
     const outcome = await setup.server.call("generate_audio", { prompt: "Redirected" });
     expect(errorOf(outcome)).toMatchObject({ code: "unexpected_response", http_status: 302 });
@@ -417,7 +409,7 @@ it("an output.url on another host is never contacted: the audio comes from the s
     service.json(response, 200, { ...view, output: { ...Object(view["output"]), url } });
     return true;
   });
-  const task = taskOf(await setup.server.call("generate_audio", { prompt: "Lured away" }));
+  const task = await generate(setup.server, { prompt: "Lured away" });
   expect(task.audio?.size_bytes).toBe(20_000);
   expect(elsewhere.exchanges).toEqual([]);
   await elsewhere.stop();
@@ -426,8 +418,8 @@ it("an output.url on another host is never contacted: the audio comes from the s
 it("bytes that are not mp3 are kept as .bin, reported to the user, and not delivered as audio", async () => {
   const setup = await openFaultSetup();
   const junk = Buffer.from("#!/bin/sh\necho not audio at all\n");
-  setup.misbehave(
-    always("content", (r) => r.writeHead(200, { ...AUDIO, "content-length": junk.length }).end(junk)),
+  setup.misbehaveAlways("content", (r) =>
+    r.writeHead(200, { ...AUDIO, "content-length": junk.length }).end(junk),
   );
   const outcome = await setup.server.call("generate_audio", { prompt: "Not audio", file_name: "tune" });
   expect(errorOf(outcome)).toMatchObject({ code: "unexpected_response" });
@@ -441,21 +433,19 @@ it("bytes that are not mp3 are kept as .bin, reported to the user, and not deliv
 
 it("a peer that closes under backpressure costs neither the audio nor the process", async () => {
   const setup = await openFaultSetup({ service: { audioBytes: 6_000_000 } });
-  setup.misbehave(
-    misbehaveNext(
-      "content",
-      (response, exchange, service) => {
-        const { audio } = taskIn(service, exchange);
-        const { socket } = response;
-        socket?.write(
-          `HTTP/1.1 200 OK\r\ncontent-type: application/octet-stream\r\ncontent-length: ${audio.length}\r\n\r\n`,
-        );
-        socket?.write(audio.subarray(0, 4_000_000), () => socket.destroy());
-      },
-      3,
-    ),
+  setup.misbehaveNext(
+    "content",
+    (response, exchange, service) => {
+      const { audio } = taskIn(service, exchange);
+      const { socket } = response;
+      socket?.write(
+        `HTTP/1.1 200 OK\r\ncontent-type: application/octet-stream\r\ncontent-length: ${audio.length}\r\n\r\n`,
+      );
+      socket?.write(audio.subarray(0, 4_000_000), () => socket.destroy());
+    },
+    3,
   );
-  const task = taskOf(await setup.server.call("generate_audio", { prompt: "Under pressure" }));
+  const task = await generate(setup.server, { prompt: "Under pressure" });
   const [createdTask] = setup.service.tasks.values();
   expect((await readFile(task.audio?.path ?? "")).equals(createdTask?.audio ?? Buffer.alloc(0))).toBe(true);
 });
@@ -468,8 +458,8 @@ it.each([
   async (asked, head, format, extension) => {
     const setup = await openFaultSetup();
     const other = Buffer.concat([head, Buffer.alloc(4000, 7)]);
-    setup.misbehave(
-      always("content", (r) => r.writeHead(200, { ...AUDIO, "content-length": other.length }).end(other)),
+    setup.misbehaveAlways("content", (r) =>
+      r.writeHead(200, { ...AUDIO, "content-length": other.length }).end(other),
     );
     const call = { prompt: "Another format", output_format: asked, file_name: "tune" };
     const outcome = await setup.server.call("generate_audio", call);
@@ -493,8 +483,8 @@ it.each([
 it("bytes of no format that are fetched again under another name leave one file", async () => {
   const setup = await openFaultSetup();
   const junk = Buffer.from("\xff\xfe#!/bin/sh\necho not audio at all\n", "latin1");
-  setup.misbehave(
-    always("content", (r) => r.writeHead(200, { ...AUDIO, "content-length": junk.length }).end(junk)),
+  setup.misbehaveAlways("content", (r) =>
+    r.writeHead(200, { ...AUDIO, "content-length": junk.length }).end(junk),
   );
   const wav = { output_format: "wav" };
   const refused = await setup.server.call("generate_audio", {

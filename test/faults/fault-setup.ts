@@ -4,10 +4,16 @@
 import { readdir, readFile } from "node:fs/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
 import { COMPILED } from "../support/bin-under-test.ts";
-import { FakeService, type FakeServiceOptions, type Interceptor } from "../support/fake-service.ts";
+import {
+  type ExchangeKind,
+  FakeService,
+  type FakeServiceOptions,
+  type Interceptor,
+} from "../support/fake-service.ts";
 import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
 import { filesBelow, spellingsOf } from "./find-leaks.ts";
 import { RawServer, type StartOptions } from "./raw-server.ts";
+import { type Misbehaviour, misbehaveNext } from "./wire.ts";
 
 /** Limits, polls and backoffs are a thousand times shorter; the recovery timeout becomes 3.9 s. */
 const FASTEST = { AUDIO_TIME_SCALE: "0.001", AUDIO_LOG_LEVEL: "debug", ...COMPILED };
@@ -20,6 +26,10 @@ export interface FaultSetup {
   another(env?: Record<string, string>, options?: StartOptions): Promise<RawServer>;
   /** Lets an interceptor answer in place of the service. `undefined`: the service answers again. */
   misbehave(interceptor: Interceptor | undefined): void;
+  /** Lets the next answers of a kind misbehave. */
+  misbehaveNext(kind: ExchangeKind, misbehaviour: Misbehaviour, count?: number): void;
+  /** Lets every answer of a kind misbehave. */
+  misbehaveAlways(kind: ExchangeKind, misbehaviour: Misbehaviour): void;
 }
 
 export interface FaultSetupOptions {
@@ -93,6 +103,9 @@ async function open(options: FaultSetupOptions): Promise<Opened> {
     misbehave: (interceptor) => {
       service.intercept = interceptor;
     },
+    misbehaveNext: (...args) => setup.misbehave(misbehaveNext(...args)),
+    misbehaveAlways: (kind, misbehaviour) =>
+      setup.misbehaveNext(kind, misbehaviour, Number.POSITIVE_INFINITY),
   };
   return { setup, servers };
 }

@@ -1,7 +1,7 @@
 /** File names that an assistant chooses: refused by a rule, or used exactly. */
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
+import { errorOf, generate, resultTextOf } from "../support/tool-result.ts";
 import { shareFaultSetup } from "./fault-setup.ts";
 
 const shared = shareFaultSetup();
@@ -63,9 +63,7 @@ it("an ordinary file name is kept unchanged in another script, with dots, with a
     "a".repeat(120),
     "UPPER.MP3",
   ]) {
-    const task = taskOf(
-      await setup.server.call("generate_audio", { prompt: `Named ${name}`, file_name: name }),
-    );
+    const task = await generate(setup.server, { prompt: `Named ${name}`, file_name: name });
     const expected = /\.mp3$/i.test(name) ? `${name.slice(0, -4)}.mp3` : `${name}.mp3`;
     expect(task.audio?.path).toBe(join(setup.testFolders.outputDir, expected));
   }

@@ -2,7 +2,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
+import { errorOf, generate, resultTextOf } from "../support/tool-result.ts";
 import { closeAfterEach, openFaultSetup } from "./fault-setup.ts";
 
 closeAfterEach();
@@ -33,7 +33,7 @@ describe("a ledger that cannot be used", () => {
 
   it("because pages of it were overwritten is never read as empty", async () => {
     const setup = await openFaultSetup();
-    taskOf(await setup.server.call("generate_audio", { prompt: "Before the damage" }));
+    await generate(setup.server, { prompt: "Before the damage" });
     await setup.server.end();
     const file = join(setup.testFolders.stateDir, "ledger.sqlite");
     const bytes = await readFile(file);

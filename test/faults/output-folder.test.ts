@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { mountedFolder, NO_MOUNT, removeFolders } from "../files/folders.ts";
 import { skipBecause } from "../support/skip-because.ts";
-import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
+import { errorOf, generate, resultTextOf } from "../support/tool-result.ts";
 import { closeAfterEach, openFaultSetup } from "./fault-setup.ts";
 
 closeAfterEach();
@@ -36,7 +36,7 @@ describe("a full disk", () => {
       expect(await readdir(folder)).toEqual([]);
       await setup.server.end();
       const unlimited = await setup.another({ AUDIO_OUTPUT_DIR: setup.testFolders.outputDir });
-      expect(taskOf(await unlimited.call("generate_audio", call)).audio?.size_bytes).toBe(400_000);
+      expect((await generate(unlimited, call)).audio?.size_bytes).toBe(400_000);
       expect(setup.service.count("create")).toBe(1);
     },
   );
@@ -96,7 +96,7 @@ describe("a disk without hard links", () => {
 
   it.each(["EISDIR", "EIO", "EPERM", "ENOTSUP"])("that reports %s gets the whole audio", async (code) => {
     const setup = await openFaultSetup({ start: { nodeArgs: nodeArgs({ link: code }) } });
-    const task = taskOf(await setup.server.call("generate_audio", { prompt: "No links", file_name: "a" }));
+    const task = await generate(setup.server, { prompt: "No links", file_name: "a" });
     expect(task.audio?.size_bytes).toBe(20_000);
     expect(await setup.testFolders.outputNames()).toEqual(["a.mp3"]);
   });
@@ -142,7 +142,7 @@ describe("another program that changes the output folder while a task runs", () 
     const setup = await openFaultSetup();
     const taken = join(setup.testFolders.outputDir, "song.mp3");
     setup.misbehave(beforeDownload(() => writeFile(taken, "mine")));
-    const task = taskOf(await setup.server.call("generate_audio", { prompt: "Taken", file_name: "song" }));
+    const task = await generate(setup.server, { prompt: "Taken", file_name: "song" });
     expect(await readFile(taken, "utf8")).toBe("mine");
     expect(task.audio?.path).toBe(join(setup.testFolders.outputDir, "song-2.mp3"));
   });
@@ -151,7 +151,7 @@ describe("another program that changes the output folder while a task runs", () 
     const setup = await openFaultSetup();
     const victim = join(setup.testFolders.stateDir, "victim.mp3");
     setup.misbehave(beforeDownload(() => symlink(victim, join(setup.testFolders.outputDir, "song.mp3"))));
-    const task = taskOf(await setup.server.call("generate_audio", { prompt: "Linked", file_name: "song" }));
+    const task = await generate(setup.server, { prompt: "Linked", file_name: "song" });
     await expect(lstat(victim)).rejects.toThrow(/ENOENT/);
     expect(task.audio?.path).toBe(join(setup.testFolders.outputDir, "song-2.mp3"));
   });
@@ -172,7 +172,7 @@ describe("another program that changes the output folder while a task runs", () 
     expect(errorOf(outcome)).toMatchObject({ code: "output_not_writable" });
     expect(await readdir(elsewhere)).toEqual([]);
     await rm(outputDir);
-    expect(taskOf(await setup.server.call("generate_audio", call)).audio?.size_bytes).toBe(20_000);
+    expect((await generate(setup.server, call)).audio?.size_bytes).toBe(20_000);
     expect(setup.service.count("create")).toBe(1);
   });
 
@@ -187,7 +187,7 @@ describe("another program that changes the output folder while a task runs", () 
       }
       return false;
     });
-    const task = taskOf(await setup.server.call("generate_audio", { prompt: "Removed" }));
+    const task = await generate(setup.server, { prompt: "Removed" });
     expect(await setup.testFolders.outputNames()).toEqual([task.audio?.path.split("/").at(-1)]);
   });
 });
@@ -209,9 +209,9 @@ describe("saved audio that was tampered with", () => {
     async (title, tamper) => {
       const setup = await openFaultSetup();
       const call = { prompt: `Tampered: ${title}`, file_name: "kept" };
-      const first = taskOf(await setup.server.call("generate_audio", call));
+      const first = await generate(setup.server, call);
       await tamper(first.audio?.path ?? "", setup.testFolders.root);
-      const again = taskOf(await setup.server.call("generate_audio", call));
+      const again = await generate(setup.server, call);
       expect(again).toMatchObject({ task_id: first.task_id, replayed: true });
       expect((await readFile(again.audio?.path ?? "")).length).toBe(20_000);
       expect((await lstat(again.audio?.path ?? "")).isFile()).toBe(true);

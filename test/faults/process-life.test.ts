@@ -1,7 +1,7 @@
 /** The client leaves, hangs or cancels: the process ends in time, and the task is kept. */
 import { describe, expect, it } from "vitest";
 import type { Exit } from "../support/launch-server.ts";
-import { errorOf, taskOf } from "../support/tool-result.ts";
+import { errorOf, generate, taskOf } from "../support/tool-result.ts";
 import { closeAfterEach, type FaultSetup, openFaultSetup } from "./fault-setup.ts";
 import type { RawServer } from "./raw-server.ts";
 
@@ -106,7 +106,7 @@ describe("a client that exits", () => {
       setup.misbehave(undefined);
       setup.service.processingMs = 0;
       const next = await setup.another();
-      const task = taskOf(await next.call("generate_audio", { prompt: "Left" }));
+      const task = await generate(next, { prompt: "Left" });
       expect(task).toMatchObject({ status: "succeeded", task_id: [...setup.service.tasks.keys()][0] });
       expect(task.audio?.size_bytes).toBe(20_000);
       expect(setup.service.tasks.size).toBe(1);
@@ -137,7 +137,7 @@ describe("a client that exits", () => {
     setup.server.child.stderr.destroy();
     // Several log lines, because the first may still fit into the pipe.
     for (let line = 0; line < 5; line += 1) setup.server.send({ jsonrpc: "2.0", id: {}, method: "logged" });
-    expect(taskOf(await setup.server.call("generate_audio", { prompt: "No log" })).status).toBe("succeeded");
+    expect((await generate(setup.server, { prompt: "No log" })).status).toBe("succeeded");
   });
 });
 
@@ -150,7 +150,7 @@ describe("a client that cancels", () => {
     await expect.poll(() => setup.testFolders.outputNames(), { timeout: 60_000 }).toHaveLength(1);
     expect(setup.server.answers.has(id)).toBe(false);
     expect(setup.server.stderr).not.toMatch(/ error: /);
-    const again = taskOf(await setup.server.call("generate_audio", { prompt: "Cancelled" }));
+    const again = await generate(setup.server, { prompt: "Cancelled" });
     expect(again).toMatchObject({ status: "succeeded", replayed: true });
     expect(setup.service.count("create")).toBe(1);
   });
@@ -169,9 +169,7 @@ describe("a client that cancels", () => {
     setup.server.cancel(id);
     setup.misbehave(undefined);
     await expect.poll(() => setup.service.tasks.size, { timeout: 60_000 }).toBe(1);
-    expect(taskOf(await setup.server.call("generate_audio", { prompt: "Pauses everybody" })).status).toBe(
-      "succeeded",
-    );
+    expect((await generate(setup.server, { prompt: "Pauses everybody" })).status).toBe("succeeded");
     expect(setup.service.exchanges.some(({ body }) => body.includes("Never sent"))).toBe(false);
     expect(setup.server.answers.has(id)).toBe(false);
   });
@@ -205,18 +203,18 @@ describe("an unexpected error", () => {
     const reject = "setTimeout(() => { void Promise.reject(new Error('nobody caught this')) }, 200)";
     const server = await setup.another({}, { nodeArgs: ["--import", `data:text/javascript,${reject}`] });
     await expect.poll(() => server.stderr, { timeout: 60_000 }).toContain("nobody caught this");
-    expect(taskOf(await server.call("generate_audio", { prompt: "Served on" })).status).toBe("succeeded");
+    expect((await generate(server, { prompt: "Served on" })).status).toBe("succeeded");
   });
 
   it("that is uncaught ends the process with 1, and the next process finds the task", async () => {
     const setup = await openFaultSetup({ service: { processingMs: 60_000 } });
     const boom = "process.once('SIGUSR2', () => { throw new Error('boom') })";
     const server = await setup.another({}, { nodeArgs: ["--import", `data:text/javascript,${boom}`] });
-    const handle = taskOf(await server.call("generate_audio", { prompt: "Boom", wait_seconds: 0 }));
+    const handle = await generate(server, { prompt: "Boom", wait_seconds: 0 });
     server.child.kill("SIGUSR2");
     expect(await server.exitWithin(60_000)).toMatchObject({ code: 1, signal: null });
     setup.service.processingMs = 0;
-    const found = taskOf(await setup.server.call("generate_audio", { prompt: "Boom" }));
+    const found = await generate(setup.server, { prompt: "Boom" });
     expect(found).toMatchObject({ status: "succeeded", task_id: handle.task_id, replayed: true });
     expect(errorOf(await setup.server.call("get_task", { task_id: "unknown" })).code).toBe("not_found");
   });

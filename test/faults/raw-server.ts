@@ -9,7 +9,7 @@ import {
   launchBin,
   launchServer,
 } from "../support/launch-server.ts";
-import { optionalAsNull } from "../support/tool-result.ts";
+import { type ToolOutcome, toolResult } from "../support/tool-result.ts";
 
 const message = z.looseObject({
   jsonrpc: z.literal("2.0"),
@@ -21,28 +21,8 @@ const message = z.looseObject({
 });
 export type Message = z.infer<typeof message>;
 
-export const toolResult = z.looseObject({
-  isError: z.boolean().optional(),
-  content: z.array(
-    z.looseObject({ type: z.string(), text: z.string().optional(), uri: z.string().optional() }),
-  ),
-  structuredContent: z.record(z.string(), z.unknown()).optional(),
-  _meta: z
-    .looseObject({
-      "audio-generation-mcp/error": z
-        .strictObject({
-          code: z.string(),
-          retryable: z.boolean(),
-          http_status: optionalAsNull(z.int()),
-          retry_after_seconds: optionalAsNull(z.number()),
-          task_id: optionalAsNull(z.string()),
-          idempotency_key: optionalAsNull(z.string()),
-        })
-        .optional(),
-    })
-    .optional(),
-});
-export type Outcome = z.infer<typeof toolResult>;
+export { toolResult } from "../support/tool-result.ts";
+export type Outcome = ToolOutcome;
 
 export interface StartOptions extends LaunchOptions {
   /** Whether the server runs in this process, because no process is the point of the test. */

@@ -7,16 +7,15 @@ import { newFolder, removeFolders } from "../files/folders.ts";
 import { COMPILED } from "../support/bin-under-test.ts";
 import { API_KEY } from "../support/fake-service.ts";
 import { runCommand } from "../support/run-command.ts";
-import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
+import { errorOf, generate, resultTextOf, taskOf } from "../support/tool-result.ts";
 import { closeAfterEach, openFaultSetup, shareFaultSetup } from "./fault-setup.ts";
 import { filesBelow } from "./find-leaks.ts";
 import {
   acceptSubmission,
-  always,
   answerText,
   type Misbehaviour,
-  misbehaveNext,
   rawAnswer,
+  refusing,
   sayAndHangUp,
 } from "./wire.ts";
 
@@ -38,11 +37,7 @@ describe("the key in the service's texts", () => {
 
   it.each(SPELLINGS)("(%s) is redacted from a refusal", async (title, words) => {
     const setup = shared();
-    setup.misbehave(
-      misbehaveNext("create", (response, _exchange, service) =>
-        service.refuse(response, 402, "insufficient_credits", words),
-      ),
-    );
+    setup.misbehaveNext("create", refusing(402, "insufficient_credits", words));
     const outcome = await setup.server.call("generate_audio", { prompt: `Refused ${title}` });
     expect(errorOf(outcome).code).toBe("insufficient_credits");
     expect(resultTextOf(outcome)).not.toContain(API_KEY);
@@ -51,14 +46,12 @@ describe("the key in the service's texts", () => {
 
   it.each(SPELLINGS)("(%s) is redacted from a failed task, in every tool's answer", async (title, words) => {
     const setup = shared();
-    setup.misbehave(
-      always("query", (response, exchange, service) => {
-        const task = service.tasks.get(exchange.taskId ?? "");
-        if (task === undefined) throw new Error("no such task");
-        task.status = "failed";
-        service.json(response, 200, { ...service.view(task), error: { code: words, message: words } });
-      }),
-    );
+    setup.misbehaveAlways("query", (response, exchange, service) => {
+      const task = service.tasks.get(exchange.taskId ?? "");
+      if (task === undefined) throw new Error("no such task");
+      task.status = "failed";
+      service.json(response, 200, { ...service.view(task), error: { code: words, message: words } });
+    });
     const outcome = await setup.server.call("generate_audio", { prompt: `Failed ${title}` });
     const { task_id } = errorOf(outcome);
     const shown = await setup.server.call("get_task", { task_id });
@@ -93,23 +86,21 @@ describe("the key that a service sends back", () => {
   const shared = shareFaultSetup();
   it.each(PLACES)("in %s is neither reported nor stored", async (title, misbehaviour) => {
     const setup = shared();
-    setup.misbehave(misbehaveNext("create", misbehaviour));
+    setup.misbehaveNext("create", misbehaviour);
     const call = { prompt: `Sent back in ${title}` };
     const outcome = await setup.server.call("generate_audio", call);
     expect(JSON.stringify(outcome)).not.toContain(API_KEY);
-    expect(taskOf(await setup.server.call("generate_audio", call)).status).toBe("succeeded");
+    expect((await generate(setup.server, call)).status).toBe("succeeded");
   });
 
   it("as the id of a task is not accepted, because it would get into URLs and into the ledger", async () => {
     const setup = await openFaultSetup();
-    setup.misbehave(
-      always("create", (response, exchange, service) => {
-        service.json(response, 202, {
-          ...service.view(acceptSubmission(service, exchange), true),
-          id: `t-${API_KEY}`,
-        });
-      }),
-    );
+    setup.misbehaveAlways("create", (response, exchange, service) => {
+      service.json(response, 202, {
+        ...service.view(acceptSubmission(service, exchange), true),
+        id: `t-${API_KEY}`,
+      });
+    });
     const reported = async () =>
       errorOf(await setup.server.call("generate_audio", { prompt: "An id", wait_seconds: 0.5 }));
     let error = await reported();
@@ -202,7 +193,7 @@ describe("the key in the settings", () => {
 
   it("is sent in the header of every request, and nowhere else", async () => {
     const setup = await openFaultSetup();
-    taskOf(await setup.server.call("generate_audio", { prompt: "A whole task" }));
+    await generate(setup.server, { prompt: "A whole task" });
     expect(setup.service.exchanges.length).toBeGreaterThanOrEqual(3);
     for (const { headers, url, body } of setup.service.exchanges) {
       const { authorization, ...others } = headers;
@@ -213,7 +204,7 @@ describe("the key in the settings", () => {
 
   it("is in no file, and only the owner can read the files", async () => {
     const setup = await openFaultSetup();
-    taskOf(await setup.server.call("generate_audio", { prompt: "On disk" }));
+    await generate(setup.server, { prompt: "On disk" });
     const files = await filesBelow(setup.testFolders.stateDir);
     expect(files.some((path) => path.endsWith("ledger.sqlite"))).toBe(true);
     for (const path of files) expect((await readFile(path)).includes(API_KEY)).toBe(false);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { configurationError, readConfig } from "../../src/config/config.ts";
 import { VOICE_IDS } from "../../src/contract/voices.ts";
-import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
+import { errorOf, generate, resultTextOf } from "../support/tool-result.ts";
 import { closeAfterEach, openFaultSetup } from "./fault-setup.ts";
 import { RawServer } from "./raw-server.ts";
 
@@ -380,7 +380,7 @@ describe("a password of the settings", () => {
 
   it("that is an ordinary word can be read aloud, but not in its URL", async () => {
     const setup = await openFaultSetup({ env: proxy("narration") });
-    const task = taskOf(await setup.server.call("generate_audio", { prompt: "A calm narration of the sea" }));
+    const task = await generate(setup.server, { prompt: "A calm narration of the sea" });
     expect(task.status).toBe("succeeded");
     for (const prompt of [
       "Use http://someone:narration@127.0.0.1:9 for it",

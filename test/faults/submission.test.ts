@@ -7,16 +7,14 @@ import { makeCertificate } from "../api/loopback.ts";
 import { type Exchange, FakeService } from "../support/fake-service.ts";
 import { freePort } from "../support/free-port.ts";
 import { missing, skipBecause } from "../support/skip-because.ts";
-import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
+import { errorOf, generate, resultTextOf, taskOf } from "../support/tool-result.ts";
 import { closeAfterEach, type FaultSetup, openFaultSetup, shareFaultSetup } from "./fault-setup.ts";
 import {
   acceptSubmission,
-  always,
   answerGzip,
   answerText,
   latePort,
   type Misbehaviour,
-  misbehaveNext,
   rawAnswer,
   sayAndHangUp,
 } from "./wire.ts";
@@ -25,7 +23,7 @@ closeAfterEach();
 
 /** Expects that a broken answer leads to one repeat with the same idempotency key and bytes, and to one task. */
 async function expectOneTask(setup: FaultSetup, prompt: string): Promise<void> {
-  const task = taskOf(await setup.server.call("generate_audio", { prompt }));
+  const task = await generate(setup.server, { prompt });
   expect(task.status).toBe("succeeded");
   expect(setup.service.tasks.size).toBe(1);
   const submissions = setup.service.exchanges.filter(({ kind }) => kind === "create");
@@ -81,11 +79,9 @@ describe("one task and one charge, when the answer to the create", () => {
   const shared = shareFaultSetup();
   it.each(BREAKAGES)("%s", async (title, breakage) => {
     const setup = shared();
-    setup.misbehave(
-      misbehaveNext("create", (response, exchange, service) => {
-        breakage(response, service.view(acceptSubmission(service, exchange), true), exchange);
-      }),
-    );
+    setup.misbehaveNext("create", (response, exchange, service) => {
+      breakage(response, service.view(acceptSubmission(service, exchange), true), exchange);
+    });
     await expectOneTask(setup, `Told once: ${title}`);
   });
 });
@@ -98,12 +94,10 @@ describe("a stated id is kept, and nothing is sent again, when the answer to the
     ["is 201 instead of 202", (response, task) => answerText(response, 201, json(task))],
   ])("%s", async (title, breakage) => {
     const setup = shared();
-    setup.misbehave(
-      always("create", (response, exchange, service) => {
-        breakage(response, service.view(acceptSubmission(service, exchange), true), exchange);
-      }),
-    );
-    const task = taskOf(await setup.server.call("generate_audio", { prompt: `Kept: ${title}` }));
+    setup.misbehaveAlways("create", (response, exchange, service) => {
+      breakage(response, service.view(acceptSubmission(service, exchange), true), exchange);
+    });
+    const task = await generate(setup.server, { prompt: `Kept: ${title}` });
     expect(task).toMatchObject({ status: "succeeded", billing: { charged_credits: 10 } });
     expect(setup.service.count("create")).toBe(1);
   });
@@ -125,17 +119,15 @@ describe("an answer by a gateway in front of the service", () => {
     "such as %s is reported at once; a repeat finds the task that was made nevertheless",
     async (title, otherTask) => {
       const setup = shared();
-      setup.misbehave(
-        misbehaveNext("create", (response, exchange, service) => {
-          acceptSubmission(service, exchange);
-          otherTask(response, exchange, service);
-        }),
-      );
+      setup.misbehaveNext("create", (response, exchange, service) => {
+        acceptSubmission(service, exchange);
+        otherTask(response, exchange, service);
+      });
       const call = { prompt: `In between: ${title}` };
       const facts = errorOf(await setup.server.call("generate_audio", call));
       expect(["unexpected_response", "invalid_api_key"]).toContain(facts.code);
       expect(setup.service.count("create")).toBe(1);
-      expect(taskOf(await setup.server.call("generate_audio", call)).status).toBe("succeeded");
+      expect((await generate(setup.server, call)).status).toBe("succeeded");
       expect(setup.service.tasks.size).toBe(1);
     },
   );
@@ -148,11 +140,9 @@ describe("an answer by a gateway in front of the service", () => {
       [307, "query"],
       [308, "content"],
     ] as const) {
-      setup.misbehave(
-        misbehaveNext(kind, (response, exchange) => {
-          response.writeHead(status, { location: `${elsewhere.baseUrl}${exchange.url}` }).end();
-        }),
-      );
+      setup.misbehaveNext(kind, (response, exchange) => {
+        response.writeHead(status, { location: `${elsewhere.baseUrl}${exchange.url}` }).end();
+      });
       await setup.server.call("generate_audio", { prompt: `Sent elsewhere at the ${kind}`, wait_seconds: 1 });
     }
     expect(elsewhere.exchanges).toEqual([]);
@@ -174,17 +164,13 @@ describe("an answer that is odd but means something", () => {
   ];
   it.each(ODD)("is accepted with %s: the task is known and not created again", async (title, changes) => {
     const setup = shared();
-    setup.misbehave(
-      misbehaveNext("create", (response, exchange, service) => {
-        service.json(response, 202, {
-          ...service.view(acceptSubmission(service, exchange), true),
-          ...changes,
-        });
-      }),
-    );
-    expect(taskOf(await setup.server.call("generate_audio", { prompt: `Odd: ${title}` })).status).toBe(
-      "succeeded",
-    );
+    setup.misbehaveNext("create", (response, exchange, service) => {
+      service.json(response, 202, {
+        ...service.view(acceptSubmission(service, exchange), true),
+        ...changes,
+      });
+    });
+    expect((await generate(setup.server, { prompt: `Odd: ${title}` })).status).toBe("succeeded");
     expect(setup.service.count("create")).toBe(1);
   });
 });
@@ -247,18 +233,16 @@ describe("a service that does not answer", () => {
   it("is timeout when the window closes; the request continues under its key and is paid once", async () => {
     const setup = await openFaultSetup();
     const heldResponses: ServerResponse[] = [];
-    setup.misbehave(
-      misbehaveNext("create", (response, exchange, service) => {
-        acceptSubmission(service, exchange);
-        heldResponses.push(response);
-      }),
-    );
+    setup.misbehaveNext("create", (response, exchange, service) => {
+      acceptSubmission(service, exchange);
+      heldResponses.push(response);
+    });
     const call = { prompt: "Silence", wait_seconds: 0.3 };
     const outcome = await setup.server.call("generate_audio", call);
     expect(errorOf(outcome)).toMatchObject({ code: "timeout", retryable: true, task_id: null });
     await expect.poll(() => heldResponses.length, { timeout: 10_000 }).toBe(1);
     for (const response of heldResponses) response.socket?.resetAndDestroy();
-    const task = taskOf(await setup.server.call("generate_audio", { ...call, wait_seconds: 10 }));
+    const task = await generate(setup.server, { ...call, wait_seconds: 10 });
     expect(task.status).toBe("succeeded");
     expect(setup.service.tasks.size).toBe(1);
     const polledTask = taskOf(await setup.server.call("get_task", { task_id: task.task_id }));
@@ -267,7 +251,7 @@ describe("a service that does not answer", () => {
 
   it("is retried until the recovery timeout passes, and the error says so in plain words", async () => {
     const setup = await openFaultSetup();
-    setup.misbehave(always("create", (response) => answerText(response, 202, "???")));
+    setup.misbehaveAlways("create", (response) => answerText(response, 202, "???"));
     const outcome = await setup.server.call("generate_audio", { prompt: "Gibberish", wait_seconds: 15 });
     expect(errorOf(outcome)).toMatchObject({ code: "unexpected_response", task_id: null });
     expect(errorOf(outcome).idempotency_key).not.toBeNull();

@@ -4,17 +4,9 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { FakeService } from "../support/fake-service.ts";
 import { NOT_LINUX, skipBecause } from "../support/skip-because.ts";
-import { errorOf, resultTextOf, type ToolOutcome, taskOf } from "../support/tool-result.ts";
+import { errorOf, generate, resultTextOf, type ToolOutcome, taskOf } from "../support/tool-result.ts";
 import { closeAfterEach, type FaultSetup, openFaultSetup, shareFaultSetup } from "./fault-setup.ts";
-import {
-  always,
-  answerGzip,
-  answerText,
-  type Misbehaviour,
-  misbehaveNext,
-  rawAnswer,
-  sayAndHangUp,
-} from "./wire.ts";
+import { answerGzip, answerText, type Misbehaviour, rawAnswer, sayAndHangUp } from "./wire.ts";
 
 closeAfterEach();
 
@@ -31,7 +23,7 @@ const changed =
     service.json(response, 200, { ...service.view(onlyTask(service)), ...changes });
 
 async function expectSaved(setup: FaultSetup, prompt: string): Promise<void> {
-  const task = taskOf(await setup.server.call("generate_audio", { prompt }));
+  const task = await generate(setup.server, { prompt });
   expect(task.status).toBe("succeeded");
   const bytes = await readFile(task.audio?.path ?? "");
   expect(bytes.equals(onlyTask(setup.service).audio)).toBe(true);
@@ -63,7 +55,7 @@ describe("an unknown status", () => {
   it("is in the log and in the first result, quoted", async () => {
     // Use a slower time scale, so that even a busy machine polls before the recovery timeout passes.
     const setup = await openFaultSetup({ env: { AUDIO_TIME_SCALE: "0.01" } });
-    setup.misbehave(always("query", changed({ status: "sleeping" })));
+    setup.misbehaveAlways("query", changed({ status: "sleeping" }));
     const outcome = await setup.server.call("generate_audio", { prompt: "It sleeps", wait_seconds: 6 });
     expect(taskOf(outcome).message).toMatch(QUOTED);
     expect(resultTextOf(outcome)).toMatch(QUOTED);
@@ -110,7 +102,7 @@ describe("polling continues, and the audio is saved, when an answer to a query",
   const shared = shareFaultSetup();
   it.each(HICCUPS)("%s", async (title, misbehaviour) => {
     const setup = shared();
-    setup.misbehave(misbehaveNext("query", misbehaviour, 2));
+    setup.misbehaveNext("query", misbehaviour, 2);
     await expectSaved(setup, `A hiccup: ${title}`);
   });
 });
@@ -120,12 +112,10 @@ describe("an answer of one MiB in chunks of one byte", skipBecause(NOT_LINUX), (
     // Use a slower time scale, because reading this body takes longer than the fastest one allows.
     const setup = await openFaultSetup({ env: { AUDIO_TIME_SCALE: "0.01" }, start: { isInProcess: false } });
     const drip = Buffer.from("1\r\nx\r\n".repeat(1_050_000));
-    setup.misbehave(
-      misbehaveNext("query", ({ socket }) => {
-        socket?.write("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n");
-        socket?.write(drip);
-      }),
-    );
+    setup.misbehaveNext("query", ({ socket }) => {
+      socket?.write("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n");
+      socket?.write(drip);
+    });
     await expectSaved(setup, "A byte at a time");
     const status = await readFile(`/proc/${setup.server.child.pid}/status`, "utf8");
     const peakMiB = Number(/^VmHWM:\s+(\d+)/m.exec(status)?.[1]) / 1024;
@@ -154,9 +144,9 @@ describe("paid audio is saved although the finished task has", () => {
   const shared = shareFaultSetup();
   it.each(ODD)("%s, and a stated charge counts as stated", async (title, changes) => {
     const setup = shared();
-    setup.misbehave(always("query", changed(changes)));
+    setup.misbehaveAlways("query", changed(changes));
     await expectSaved(setup, `Finished with ${title}`);
-    const again = taskOf(await setup.server.call("generate_audio", { prompt: `Finished with ${title}` }));
+    const again = await generate(setup.server, { prompt: `Finished with ${title}` });
     const bill = z.object({ charged_credits: z.number() }).safeParse(changes["billing"]).data;
     if ("billing" in changes) expect(again.billing?.charged_credits).toBe(bill?.charged_credits);
   });
@@ -185,12 +175,12 @@ describe("a status that goes backwards", () => {
   it("after the end changes nothing: the file stays saved, at the same cost", async () => {
     const setup = await openFaultSetup();
     const call = { prompt: "Saved for good" };
-    const saved = taskOf(await setup.server.call("generate_audio", call));
-    setup.misbehave(always("query", changed({ status: "queued", output: null, billing: null })));
+    const saved = await generate(setup.server, call);
+    setup.misbehaveAlways("query", changed({ status: "queued", output: null, billing: null }));
     const later = taskOf(await setup.server.call("get_task", { task_id: saved.task_id }));
     expect(later).toMatchObject({ status: "succeeded", billing: saved.billing });
     expect(later.audio?.path).toBe(saved.audio?.path);
-    expect(taskOf(await setup.server.call("generate_audio", call)).audio).toEqual(saved.audio);
+    expect((await generate(setup.server, call)).audio).toEqual(saved.audio);
     expect(setup.service.count("create")).toBe(1);
   });
 });
@@ -198,7 +188,7 @@ describe("a status that goes backwards", () => {
 describe("a call is answered within its window", () => {
   it("although the service does not answer a query: get_task returns what is known", async () => {
     const setup = await openFaultSetup({ service: { processingMs: 60_000 } });
-    const handle = taskOf(await setup.server.call("generate_audio", { prompt: "Mute", wait_seconds: 0 }));
+    const handle = await generate(setup.server, { prompt: "Mute", wait_seconds: 0 });
     setup.misbehave((exchange) => exchange.kind === "query");
     const second = await setup.another();
     const startedAtMs = performance.now();
@@ -260,9 +250,9 @@ describe("a call is answered within its window", () => {
 
   it("although the connection breaks at each query: a waiting get_task continues", async () => {
     const setup = await openFaultSetup({ service: { processingMs: 60_000 } });
-    const handle = taskOf(await setup.server.call("generate_audio", { prompt: "Shaky", wait_seconds: 0 }));
+    const handle = await generate(setup.server, { prompt: "Shaky", wait_seconds: 0 });
     const second = await setup.another();
-    setup.misbehave(misbehaveNext("query", (response) => sayAndHangUp(response, "", true), 5));
+    setup.misbehaveNext("query", (response) => sayAndHangUp(response, "", true), 5);
     setup.service.processingMs = 0;
     const done = taskOf(await second.call("get_task", { task_id: handle.task_id, wait_seconds: 10 }));
     expect(done.status).toBe("succeeded");

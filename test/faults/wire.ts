@@ -60,6 +60,16 @@ export function acceptSubmission(service: FakeService, exchange: Exchange): Fake
 
 export type Misbehaviour = (response: ServerResponse, exchange: Exchange, service: FakeService) => unknown;
 
+/** Refuses as the contract says: with a status, a code, a message and, after a 429, a pause in seconds. */
+export function refusing(
+  status: number,
+  code: string,
+  message?: string,
+  retryAfterSeconds?: number,
+): Misbehaviour {
+  return (response, _exchange, service) => service.refuse(response, status, code, message, retryAfterSeconds);
+}
+
 /** Misbehaves at the next exchanges of a kind, and answers all others normally. */
 export function misbehaveNext(kind: ExchangeKind, misbehave: Misbehaviour, count = 1): Interceptor {
   let remaining = count;
@@ -69,11 +79,6 @@ export function misbehaveNext(kind: ExchangeKind, misbehave: Misbehaviour, count
     misbehave(response, exchange, service);
     return true;
   };
-}
-
-/** Misbehaves at every exchange of a kind. */
-export function always(kind: ExchangeKind, misbehave: Misbehaviour): Interceptor {
-  return misbehaveNext(kind, misbehave, Number.POSITIVE_INFINITY);
 }
 
 /** Chooses a port on which nobody listens until `open` is called. From then on, the port leads to the service. */

@@ -4,9 +4,8 @@
  */
 import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { OUTPUT_FORMATS, type OutputFormat } from "../../src/contract/audio-format.ts";
-import { type RunningSandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
 import { chooseEncoderRateHz, encode } from "../../src/sandbox/speech/encode/encode.ts";
 import {
   createSpeechEngine,
@@ -16,9 +15,9 @@ import {
 } from "../../src/sandbox/speech/speech.ts";
 import { decodeSamples, largestDifference } from "../audio/sound.ts";
 import { COMPILED } from "../support/bin-under-test.ts";
+import { openClientAll, openFoldersAll, openSandboxAll } from "../support/e2e-setup.ts";
 import { describeWithFfprobe, probeAudio } from "../support/ffprobe.ts";
-import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
-import { startToolClient, type ToolClient } from "../support/tool-client.ts";
+import { startToolClient } from "../support/tool-client.ts";
 import { taskOf } from "../support/tool-result.ts";
 import { type NarrationOutput, narrationOf } from "./narrator.ts";
 
@@ -100,21 +99,13 @@ function speaksOnce(): SpeechEngine {
 }
 
 describeWithFfprobe("Alice's first chapter", () => {
-  let sandbox: RunningSandbox;
-  let testFolders: TestFolders;
-  let client: ToolClient;
-  beforeAll(async () => {
-    sandbox = await startSandbox({ speech: speaksOnce(), processingSeconds: 0.02, timeScale: 0.01 });
-    testFolders = await createTestFolders();
-    client = await startToolClient(
+  const sandbox = openSandboxAll({ speech: speaksOnce(), processingSeconds: 0.02, timeScale: 0.01 });
+  const testFolders = openFoldersAll();
+  const client = openClientAll(() =>
+    startToolClient(
       testFolders.env(sandbox, { ...COMPILED, AUDIO_TIME_SCALE: "0.02", AUDIO_INPUT_DIR: ASSETS }),
-    );
-  });
-  afterAll(async () => {
-    await client.close();
-    await sandbox.stop();
-    await testFolders.remove();
-  });
+    ),
+  );
 
   /** Returns the audio of each part in the order of the plan. The narration's table of parts names the tasks. */
   async function partsOf(narrationId: string): Promise<Array<{ bytes: Buffer; seconds: number }>> {

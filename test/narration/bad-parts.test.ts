@@ -4,18 +4,14 @@
  */
 import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { OUTPUT_FORMATS } from "../../src/contract/audio-format.ts";
 import { encode } from "../../src/sandbox/speech/encode/encode.ts";
 import { wav } from "../audio/make-wav.ts";
 import type { Interceptor } from "../support/fake-service.ts";
-import { buildText, type NarrationOutput, Narrator, PART_BYTES } from "./narrator.ts";
+import { buildText, type NarrationOutput, openNarratorEach, PART_BYTES } from "./narrator.ts";
 
-let narrator: Narrator;
-beforeEach(async () => {
-  narrator = await Narrator.start();
-});
-afterEach(() => narrator.stop());
+const narrator = openNarratorEach();
 
 const PAUSE_BYTES = 0.6 * 24_000 * 2;
 const THREE = buildText("One", "Two", "Three");

@@ -1,17 +1,13 @@
 /** Calls that need only the id of a narration: another take of a quoted text, and a choice of chapters. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { resultTextOf } from "../support/tool-result.ts";
-import { buildText, Narrator, narrationOf, paragraph } from "./narrator.ts";
+import { buildText, narrationOf, openNarratorEach, paragraph } from "./narrator.ts";
 
 const BOOK = ["One", "Two", "Three"].map((name) => `# Chapter ${name}\n\n${paragraph(name)}`).join("\n\n");
 
-let narrator: Narrator;
-beforeEach(async () => {
-  narrator = await Narrator.start();
-});
-afterEach(() => narrator.stop());
+const narrator = openNarratorEach();
 
 it("a quote alone requests the second take, once", async () => {
   const { narration_id, files } = await narrator.narrate({

@@ -1,14 +1,10 @@
 /** The names of chapters and files of a finished narration. */
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { Narrator } from "./narrator.ts";
+import { describe, expect, it } from "vitest";
+import { openNarratorEach } from "./narrator.ts";
 
-let narrator: Narrator;
-beforeEach(async () => {
-  narrator = await Narrator.start();
-});
-afterEach(() => narrator.stop());
+const narrator = openNarratorEach();
 
 async function chaptersOf(text: string): Promise<unknown> {
   const { files } = await narrator.narrate({ text, max_credits: 1000 });

@@ -4,15 +4,11 @@
  */
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { resultTextOf, taskOf } from "../support/tool-result.ts";
-import { Narrator, narrationOf, paragraph } from "./narrator.ts";
+import { narrationOf, openNarratorEach, paragraph } from "./narrator.ts";
 
-let narrator: Narrator;
-beforeEach(async () => {
-  narrator = await Narrator.start();
-});
-afterEach(() => narrator.stop());
+const narrator = openNarratorEach();
 
 const TEXT = `# Down\n\n${paragraph("One")}\n\n# Up\n\n${paragraph("Two")}`;
 const CALL = { text: TEXT, output_format: "pcm", file_name: "book", max_credits: 1000 };

@@ -1,13 +1,9 @@
 /** An edit names a passage of a narration by a quote, and replaces it. The parts without an edit are reused. */
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { errorOf, resultTextOf } from "../support/tool-result.ts";
-import { buildText, Narrator, paragraph } from "./narrator.ts";
+import { buildText, openNarratorEach, paragraph } from "./narrator.ts";
 
-let narrator: Narrator;
-beforeEach(async () => {
-  narrator = await Narrator.start();
-});
-afterEach(() => narrator.stop());
+const narrator = openNarratorEach();
 
 const spoken = (): string[] =>
   [...narrator.service.tasks.values()].map(({ body }) => String(Object(JSON.parse(body)).prompt));

@@ -1,17 +1,13 @@
 /** A narration's file after it was made: deleted, needed on another machine, or under another name. */
 import { readFile, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { FAST } from "../support/bin-under-test.ts";
 import { startToolClient } from "../support/tool-client.ts";
 import { errorOf, resultTextOf } from "../support/tool-result.ts";
-import { buildText, Narrator, narrationOf } from "./narrator.ts";
+import { buildText, narrationOf, openNarratorEach } from "./narrator.ts";
 
-let narrator: Narrator;
-beforeEach(async () => {
-  narrator = await Narrator.start();
-});
-afterEach(() => narrator.stop());
+const narrator = openNarratorEach();
 
 const TWO = buildText("One", "Two");
 

@@ -1,17 +1,13 @@
 /** File names as long as a file system allows: additions of the server shorten them, and nothing paid is lost. */
 import { readdir } from "node:fs/promises";
 import { basename } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { preload } from "../platforms/run-bin.ts";
 import { startBinClient } from "../support/tool-client.ts";
-import { errorOf, taskOf } from "../support/tool-result.ts";
-import { Narrator, paragraph } from "./narrator.ts";
+import { errorOf, generate } from "../support/tool-result.ts";
+import { openNarratorEach, paragraph } from "./narrator.ts";
 
-let narrator: Narrator;
-beforeEach(async () => {
-  narrator = await Narrator.start({}, {}, startBinClient);
-});
-afterEach(() => narrator.stop());
+const narrator = openNarratorEach({}, {}, startBinClient);
 
 /** 246 bytes of UTF-8: with an extension, nearly the maximum of a file system. */
 const LONG = "你".repeat(82);
@@ -69,7 +65,7 @@ describe("a name of 246 bytes", () => {
       { ...call, prompt: "The second text" },
     ];
     for (const [index, other] of others.entries()) {
-      const { audio, message } = taskOf(await narrator.client.call("generate_audio", other));
+      const { audio, message } = await generate(narrator.client, other);
       expect(basename(audio?.path ?? "")).toBe(`${LONG}-${index + 2}.mp3`);
       expect(message).toContain("a number was added");
     }

@@ -2,19 +2,14 @@
  * The whole life of a narration through the built bin: planned, paid once, edited, retaken, stopped, resumed, joined.
  */
 import { readFile } from "node:fs/promises";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { FAST } from "../support/bin-under-test.ts";
 import { FakeService } from "../support/fake-service.ts";
 import { startToolClient } from "../support/tool-client.ts";
 import { errorOf } from "../support/tool-result.ts";
-import { buildText, Narrator, PART_BYTES, paragraph } from "./narrator.ts";
+import { buildText, openNarratorEach, PART_BYTES, paragraph } from "./narrator.ts";
 
-let narrator: Narrator;
-
-beforeEach(async () => {
-  narrator = await Narrator.start();
-});
-afterEach(() => narrator.stop());
+const narrator = openNarratorEach();
 
 const PAUSE_BYTES = 0.6 * 24_000 * 2;
 

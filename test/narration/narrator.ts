@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { RESERVED_CREDITS } from "../../src/contract/billing.ts";
 import { FAST } from "../support/bin-under-test.ts";
+import { openEach } from "../support/e2e-setup.ts";
 import { FakeService, type FakeServiceOptions } from "../support/fake-service.ts";
 import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
 import { startToolClient, type ToolClient } from "../support/tool-client.ts";
@@ -161,3 +162,10 @@ export class Narrator {
     await this.testFolders.remove();
   }
 }
+
+/** Opens a narrator before each test of a file, and stops it afterwards. */
+export const openNarratorEach = (...options: Parameters<typeof Narrator.start>): Narrator =>
+  openEach(
+    () => Narrator.start(...options),
+    (narrator) => narrator.stop(),
+  );

@@ -1,16 +1,12 @@
 /** What a narration reports if something prevents it, and the remedy that the report names. */
 import { rm } from "node:fs/promises";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { FAST } from "../support/bin-under-test.ts";
 import { startBinClient, startToolClient } from "../support/tool-client.ts";
-import { errorOf, taskOf } from "../support/tool-result.ts";
-import { buildText, Narrator, narrationOf } from "./narrator.ts";
+import { errorOf, generate } from "../support/tool-result.ts";
+import { buildText, narrationOf, openNarratorEach } from "./narrator.ts";
 
-let narrator: Narrator;
-beforeEach(async () => {
-  narrator = await Narrator.start();
-});
-afterEach(() => narrator.stop());
+const narrator = openNarratorEach();
 
 const TWO = buildText("One", "Two");
 
@@ -67,7 +63,7 @@ describe("an account whose credits suffice for one task at a time", () => {
     const started = await narrator.narrate({ text: "Only one part.", max_credits: 1000, wait_seconds: 0 });
     await expect.poll(() => narrator.service.tasks.size).toBe(1);
     const call = { prompt: "Beside it", wait_seconds: 20 };
-    expect(taskOf(await narrator.client.call("generate_audio", call)).status).toBe("succeeded");
+    expect((await generate(narrator.client, call)).status).toBe("succeeded");
     const { narration_id } = started;
     expect(await narrator.narrate({ narration_id })).toMatchObject({ status: "finished" });
   });

@@ -2,14 +2,10 @@
  * Retakes of a part that has not begun, and of equal parts. A take that was replaced before it began is not submitted.
  * Equal parts are submitted once.
  */
-import { afterEach, beforeEach, expect, it } from "vitest";
-import { buildText, Narrator } from "./narrator.ts";
+import { expect, it } from "vitest";
+import { buildText, openNarratorEach } from "./narrator.ts";
 
-let narrator: Narrator;
-beforeEach(async () => {
-  narrator = await Narrator.start();
-});
-afterEach(() => narrator.stop());
+const narrator = openNarratorEach();
 
 /** A busy machine needs seconds to start a process. */
 const LONG = { timeout: 20_000, interval: 20 };

@@ -1,11 +1,10 @@
 /** A script sounds as it is written: the speakers, their speed, the silences between them, and no directions. */
 import { readFile } from "node:fs/promises";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { type RunningSandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
+import { expect, it } from "vitest";
 import { FAST } from "../support/bin-under-test.ts";
+import { openClientAll, openFoldersAll, openSandboxAll } from "../support/e2e-setup.ts";
 import { describeWithFfprobe, probeAudio } from "../support/ffprobe.ts";
-import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
-import { startToolClient, type ToolClient } from "../support/tool-client.ts";
+import { startToolClient } from "../support/tool-client.ts";
 import { resultTextOf, taskOf } from "../support/tool-result.ts";
 import { type NarrationOutput, narrationOf } from "./narrator.ts";
 
@@ -37,19 +36,9 @@ const samplesOf = (bytes: Buffer): Int16Array =>
   new Int16Array(Uint8Array.from(bytes.subarray(HEADER_BYTES, HEADER_BYTES + bytes.readUInt32LE(40))).buffer);
 
 describeWithFfprobe("a dialogue", () => {
-  let sandbox: RunningSandbox;
-  let testFolders: TestFolders;
-  let client: ToolClient;
-  beforeAll(async () => {
-    sandbox = await startSandbox({ processingSeconds: 0.02, timeScale: 0.01 });
-    testFolders = await createTestFolders();
-    client = await startToolClient(testFolders.env(sandbox, FAST));
-  });
-  afterAll(async () => {
-    await client.close();
-    await sandbox.stop();
-    await testFolders.remove();
-  });
+  const sandbox = openSandboxAll({ processingSeconds: 0.02, timeScale: 0.01 });
+  const testFolders = openFoldersAll();
+  const client = openClientAll(() => startToolClient(testFolders.env(sandbox, FAST)));
 
   async function narrateToEnd(): Promise<NarrationOutput> {
     for (let calls = 1; ; calls += 1) {

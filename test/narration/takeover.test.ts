@@ -1,17 +1,13 @@
 /** The driver of a narration changes: another client calls, a driver is suspended, or a client stops waiting. */
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { FAST } from "../support/bin-under-test.ts";
 import { killHard } from "../support/processes.ts";
 import { suspend } from "../support/suspend.ts";
 import { type ClientEra, startBinClient } from "../support/tool-client.ts";
 import { resultTextOf } from "../support/tool-result.ts";
-import { buildText, Narrator, narrationOf } from "./narrator.ts";
+import { buildText, narrationOf, openNarratorEach } from "./narrator.ts";
 
-let narrator: Narrator;
-beforeEach(async () => {
-  narrator = await Narrator.start({}, {}, startBinClient);
-});
-afterEach(() => narrator.stop());
+const narrator = openNarratorEach({}, {}, startBinClient);
 
 /** A busy machine needs seconds to start a process. */
 const LONG = { timeout: 20_000, interval: 10 };

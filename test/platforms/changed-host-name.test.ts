@@ -12,7 +12,7 @@ import { BIN, NODE } from "../support/bin-under-test.ts";
 import { killHard } from "../support/processes.ts";
 import { skipBecause } from "../support/skip-because.ts";
 import { startCommandClient } from "../support/tool-client.ts";
-import { taskOf } from "../support/tool-result.ts";
+import { generate } from "../support/tool-result.ts";
 import { preload, works } from "./run-bin.ts";
 
 closeAfterEach();
@@ -46,7 +46,7 @@ describe("on a system whose only identifiers change with the network", () => {
     await killInDownload(setup, setup.server);
     const next = await setup.another({}, start);
     const beganAtMs = performance.now();
-    expect(taskOf(await next.call("generate_audio", CALL)).status).toBe("succeeded");
+    expect((await generate(next, CALL)).status).toBe("succeeded");
     expect(performance.now() - beganAtMs).toBeLessThan(12_000);
     const [name, ...more] = await setup.testFolders.outputNames();
     expect(name).toMatch(/\.mp3$/);
@@ -84,14 +84,14 @@ describe("on Linux under another host name", () => {
   it("saved audio is found", skipBecause(lack), async () => {
     const setup = await openFaultSetup();
     const saved = { prompt: "Saved before", file_name: "before" };
-    expect(taskOf(await setup.server.call("generate_audio", saved)).replayed).toBe(false);
+    expect((await generate(setup.server, saved)).replayed).toBe(false);
     await setup.server.end();
     const client = await startCommandClient({
       command: "unshare",
       args: ["-u", "sh", "-c", 'hostname agm-other-name && exec "$@"', "sh", NODE, BIN],
       env: setup.testFolders.env(setup.service),
     });
-    expect(taskOf(await client.call("generate_audio", saved)).replayed).toBe(true);
+    expect((await generate(client, saved)).replayed).toBe(true);
     await client.close();
     expect(setup.service.count("content")).toBe(1);
   });
@@ -107,7 +107,7 @@ describe("on Linux under another host name", () => {
         args: ["-u", "sh", "-c", 'hostname agm-other-name && exec "$@"', "sh", NODE, BIN],
         env: setup.testFolders.env(setup.service, { AUDIO_TIME_SCALE: "0.001" }),
       });
-      expect(taskOf(await client.call("generate_audio", CALL)).status).toBe("succeeded");
+      expect((await generate(client, CALL)).status).toBe("succeeded");
       await client.close();
       expect(await setup.testFolders.outputNames()).toEqual([expect.stringMatching(/\.mp3$/)]);
     },

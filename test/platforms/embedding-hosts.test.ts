@@ -8,7 +8,7 @@ import { describe, expect, it } from "vitest";
 import { closeAfterEach, openFaultSetup } from "../faults/fault-setup.ts";
 import { BIN } from "../support/bin-under-test.ts";
 import { scratchFolder } from "../support/scratch.ts";
-import { taskOf } from "../support/tool-result.ts";
+import { generate } from "../support/tool-result.ts";
 import { runBin } from "./run-bin.ts";
 
 closeAfterEach();
@@ -21,7 +21,7 @@ it("a host that does not reference stdin is served while it sends nothing, and t
   const ended = server.exited.then(() => "ended");
   const quiet = new Promise((resolve) => setTimeout(() => resolve("lives"), 700));
   expect(await Promise.race([ended, quiet])).toBe("lives");
-  expect(taskOf(await server.call("generate_audio", { prompt: "Unreferenced" })).status).toBe("succeeded");
+  expect((await generate(server, { prompt: "Unreferenced" })).status).toBe("succeeded");
   expect(await server.end()).toMatchObject({ code: 0, signal: null });
 });
 

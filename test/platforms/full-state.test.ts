@@ -8,7 +8,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { closeAfterEach, openFaultSetup } from "../faults/fault-setup.ts";
 import { NO_MOUNT } from "../files/folders.ts";
 import { skipBecause } from "../support/skip-because.ts";
-import { taskOf } from "../support/tool-result.ts";
+import { generate } from "../support/tool-result.ts";
 import { mountSmallDisk } from "./mounts.ts";
 
 closeAfterEach();
@@ -25,6 +25,6 @@ it.each([120, 180, 220])("%d KiB", skipBecause(NO_MOUNT), async (sizeKiB) => {
   expect(first.content[0]?.text).not.toContain("damaged");
   disk?.resize(20_000);
   const next = await setup.another();
-  expect(taskOf(await next.call("generate_audio", { prompt: "Little room" })).status).toBe("succeeded");
+  expect((await generate(next, { prompt: "Little room" })).status).toBe("succeeded");
   expect(setup.service.tasks.size).toBe(1);
 });

@@ -8,7 +8,7 @@ import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
 import { closeAfterEach, type FaultSetup, openFaultSetup } from "../faults/fault-setup.ts";
 import type { RawServer } from "../faults/raw-server.ts";
-import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
+import { errorOf, generate, resultTextOf, taskOf } from "../support/tool-result.ts";
 import { preload } from "./run-bin.ts";
 
 closeAfterEach();
@@ -36,12 +36,10 @@ describe("a folder whose name the disk normalises", () => {
     const setup = await openFaultSetup();
     const server = await onOddDisk(setup, configured);
     const call = { prompt: "Spelled", file_name: "story" };
-    const { audio } = taskOf(await server.call("generate_audio", call));
+    const { audio } = await generate(server, call);
     expect(audio?.path.endsWith(join(onDisk, "story.mp3"))).toBe(true);
-    expect(taskOf(await server.call("generate_audio", call)).replayed).toBe(true);
-    expect(
-      taskOf(await server.call("generate_audio", { prompt: "Spelled", take: 2, file_name: "more" })).replayed,
-    ).toBe(false);
+    expect((await generate(server, call)).replayed).toBe(true);
+    expect((await generate(server, { prompt: "Spelled", take: 2, file_name: "more" })).replayed).toBe(false);
     expect(await readdir(join(setup.testFolders.outputDir, onDisk))).toEqual(["more.mp3", "story.mp3"]);
     expect(setup.service.count("content")).toBe(2);
   });
@@ -52,10 +50,10 @@ describe("a folder whose name the disk normalises", () => {
     expect((await server.call("list_tasks", {})).isError).not.toBe(true);
     await mkdir(join(setup.testFolders.outputDir, "TO\u0308NE"));
     const call = { prompt: "Made meanwhile", file_name: "story" };
-    expect(taskOf(await server.call("generate_audio", call)).status).toBe("succeeded");
+    expect((await generate(server, call)).status).toBe("succeeded");
     await server.end();
     const next = await onOddDisk(setup, "t\u00f6NE");
-    expect(taskOf(await next.call("generate_audio", call)).replayed).toBe(true);
+    expect((await generate(next, call)).replayed).toBe(true);
     expect(setup.service.count("content")).toBe(1);
   });
 
@@ -78,9 +76,7 @@ describe("resources/read", () => {
   it("finds a file by any spelling that the disk accepts for it", async () => {
     const setup = await openFaultSetup();
     const server = await onOddDisk(setup, "Disk");
-    const { audio } = taskOf(
-      await server.call("generate_audio", { prompt: "Read", file_name: "Gr\u00fc\u00dfe" }),
-    );
+    const { audio } = await generate(server, { prompt: "Read", file_name: "Gr\u00fc\u00dfe" });
     const path = audio?.path ?? "";
     expect(await bytesAt(server, audio?.uri ?? "")).toBe(20_000);
     const folder = join(path, "..");
@@ -100,7 +96,7 @@ describe("resources/read", () => {
     const folder = join(await realpath(setup.testFolders.root), "out", "Töne é".normalize(form));
     const server = await setup.another({ AUDIO_OUTPUT_DIR: folder });
     const call = { prompt: "Read", file_name: "Grüße 한국어".normalize(form) };
-    const { path = "" } = taskOf(await server.call("generate_audio", call)).audio ?? {};
+    const { path = "" } = (await generate(server, call)).audio ?? {};
     for (const spelling of [path, path.normalize(form), path.normalize(other)])
       expect(await bytesAt(server, pathToFileURL(spelling).href)).toBe(20_000);
     // A third file that is spelled like neither is no audio of the ledger.
@@ -126,9 +122,9 @@ it.each(["EISDIR", "UNKNOWN"])(
       env: { TEST_FS_FAULTS: JSON.stringify([{ call: "promises.realpath", code }]) },
       start: { nodeArgs: preload("fs-faults") },
     });
-    const { audio } = taskOf(await setup.server.call("generate_audio", { prompt: "RAM disk" }));
+    const { audio } = await generate(setup.server, { prompt: "RAM disk" });
     expect(await bytesAt(setup.server, audio?.uri ?? "")).toBe(20_000);
-    expect(taskOf(await setup.server.call("generate_audio", { prompt: "RAM disk" })).replayed).toBe(true);
+    expect((await generate(setup.server, { prompt: "RAM disk" })).replayed).toBe(true);
     expect(setup.service.count("content")).toBe(1);
   },
 );

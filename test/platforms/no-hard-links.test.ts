@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from "vitest";
 import { closeAfterEach, openFaultSetup } from "../faults/fault-setup.ts";
-import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
+import { errorOf, generate, resultTextOf } from "../support/tool-result.ts";
 import { doctor, preload } from "./run-bin.ts";
 
 closeAfterEach();
@@ -25,9 +25,9 @@ it.each([
 ])("a disk without hard links that reports %s (%s) gets the audio, once, and doctor passes", async (code) => {
   const setup = await openFaultSetup({ env: noLinks(code), start: { nodeArgs } });
   const call = { prompt: "No links", file_name: "story" };
-  const task = taskOf(await setup.server.call("generate_audio", call));
+  const task = await generate(setup.server, call);
   expect(task.audio?.size_bytes).toBe(20_000);
-  expect(taskOf(await setup.server.call("generate_audio", call)).replayed).toBe(true);
+  expect((await generate(setup.server, call)).replayed).toBe(true);
   expect(await setup.testFolders.outputNames()).toEqual(["story.mp3"]);
   expect(setup.service.count("create")).toBe(1);
   const checks = await doctor(setup.testFolders.env(setup.service, noLinks(code)), { nodeArgs });
@@ -65,7 +65,7 @@ describe("a disk that refuses both links and renames", () => {
       expect(resultTextOf(outcome)).not.toContain("AUDIO_BASE_URL");
       await setup.server.end();
       const repaired = await setup.another();
-      expect(taskOf(await repaired.call("generate_audio", { prompt: "No name" })).replayed).toBe(true);
+      expect((await generate(repaired, { prompt: "No name" })).replayed).toBe(true);
       expect(setup.service.count("create")).toBe(1);
     },
   );

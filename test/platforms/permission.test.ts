@@ -8,7 +8,7 @@ import { describe, expect, it } from "vitest";
 import { closeAfterEach, type FaultSetup, openFaultSetup } from "../faults/fault-setup.ts";
 import { BIN, NODE } from "../support/bin-under-test.ts";
 import { startCommandClient, type ToolClient } from "../support/tool-client.ts";
-import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
+import { errorOf, generate, resultTextOf, taskOf } from "../support/tool-result.ts";
 import { doctor, preload, works } from "./run-bin.ts";
 
 closeAfterEach();
@@ -34,9 +34,9 @@ describe("under node --permission", () => {
     const nodeArgs = permission(testFolders.root, [testFolders.root]);
     const client = await start(setup, nodeArgs);
     const call = { prompt: "Permitted", file_name: "permitted" };
-    const { audio } = taskOf(await client.call("generate_audio", call));
+    const { audio } = await generate(client, call);
     expect(audio?.size_bytes).toBe(20_000);
-    expect(taskOf(await client.call("generate_audio", call)).replayed).toBe(true);
+    expect((await generate(client, call)).replayed).toBe(true);
     expect((await client.read(audio?.uri ?? "")).bytes.byteLength).toBe(20_000);
     await client.close();
     expect(await testFolders.outputNames()).toEqual(["permitted.mp3"]);

@@ -1,7 +1,7 @@
 /** Virus scanners and indexers, which lock a file for a moment after it was written. */
 import { expect, it } from "vitest";
 import { closeAfterEach, openFaultSetup } from "../faults/fault-setup.ts";
-import { errorOf, taskOf } from "../support/tool-result.ts";
+import { errorOf, generate } from "../support/tool-result.ts";
 import { preload } from "./run-bin.ts";
 
 closeAfterEach();
@@ -21,7 +21,7 @@ it.each(["EBUSY", "EPERM", "EACCES"])(
       start: { nodeArgs },
     });
     const call = { prompt: "Scanned", file_name: "scanned" };
-    expect(taskOf(await setup.server.call("generate_audio", call)).status).toBe("succeeded");
+    expect((await generate(setup.server, call)).status).toBe("succeeded");
     expect(await setup.testFolders.outputNames()).toEqual(["scanned.mp3"]);
   },
 );
@@ -29,12 +29,12 @@ it.each(["EBUSY", "EPERM", "EACCES"])(
 it("a file that another program is reading is not considered changed", async () => {
   const setup = await openFaultSetup();
   const call = { prompt: "In use", file_name: "used" };
-  taskOf(await setup.server.call("generate_audio", call));
+  await generate(setup.server, call);
   const scanned = await setup.another(
     env({ call: "promises.open", code: "EBUSY", times: 2, path: "used.mp3" }),
     { nodeArgs },
   );
-  expect(taskOf(await scanned.call("generate_audio", call)).replayed).toBe(true);
+  expect((await generate(scanned, call)).replayed).toBe(true);
   expect(setup.service.count("content")).toBe(1);
 });
 

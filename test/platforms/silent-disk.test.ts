@@ -8,7 +8,7 @@ import { expect, it } from "vitest";
 import { closeAfterEach, openFaultSetup } from "../faults/fault-setup.ts";
 import { scratchFolder } from "../support/scratch.ts";
 import { ON_WINDOWS, skipBecause } from "../support/skip-because.ts";
-import { errorOf, taskOf } from "../support/tool-result.ts";
+import { errorOf, generate } from "../support/tool-result.ts";
 import { preload } from "./run-bin.ts";
 
 closeAfterEach();
@@ -36,7 +36,7 @@ it("a call is answered although the disk hangs, and is not charged twice when th
   expect(outcome.content[0]?.text).toContain("disk");
   await setup.server.end();
   const next = await setup.another({ TEST_FS_FAULTS: "[]" });
-  expect(taskOf(await next.call("generate_audio", { prompt: "Into the void" })).status).toBe("succeeded");
+  expect((await generate(next, { prompt: "Into the void" })).status).toBe("succeeded");
   expect(setup.service.tasks.size).toBe(1);
 });
 

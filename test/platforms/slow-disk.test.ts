@@ -4,7 +4,7 @@
  */
 import { expect, it } from "vitest";
 import { closeAfterEach, openFaultSetup } from "../faults/fault-setup.ts";
-import { taskOf } from "../support/tool-result.ts";
+import { generate } from "../support/tool-result.ts";
 import { doctor, preload } from "./run-bin.ts";
 
 closeAfterEach();
@@ -31,9 +31,7 @@ it("the server ends soon after losing its client, and the accepted task is found
   });
   const callsBeganAtMs = performance.now();
   for (const prompt of ["Slow one", "Slow two"]) {
-    expect(
-      taskOf(await setup.server.call("generate_audio", { prompt, wait_seconds: 0 })).task_id,
-    ).not.toBeNull();
+    expect((await generate(setup.server, { prompt, wait_seconds: 0 })).task_id).not.toBeNull();
   }
   // Each request is flushed several times before its task id is returned.
   expect(performance.now() - callsBeganAtMs).toBeGreaterThan(2 * 2 * 700);
@@ -43,7 +41,7 @@ it("the server ends soon after losing its client, and the accepted task is found
   expect(performance.now() - beganAtMs).toBeLessThan(20_000);
   setup.service.processingMs = 0;
   const next = await setup.another({ TEST_FLUSH_MS: "0" });
-  expect(taskOf(await next.call("generate_audio", { prompt: "Slow one" }))).toMatchObject({
+  expect(await generate(next, { prompt: "Slow one" })).toMatchObject({
     status: "succeeded",
     replayed: true,
   });

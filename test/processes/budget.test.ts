@@ -1,7 +1,7 @@
 /** AUDIO_CREDIT_BUDGET under a race: the limit is exact, and nothing is sent that could exceed it. */
 import { expect, it } from "vitest";
 import { FAST } from "../support/bin-under-test.ts";
-import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
+import { errorOf, generate, resultTextOf, taskOf } from "../support/tool-result.ts";
 import { startProcesses, startServer, startService, useTestFolders } from "./server-processes.ts";
 
 it("four processes racing for a budget of three make three tasks, and send nothing for the fourth", async () => {
@@ -40,7 +40,7 @@ it("a budget counts a finished task by its charge, so that a budget of 160 allow
   const testFolders = await useTestFolders();
   const client = await startServer(testFolders, service, { ...FAST, AUDIO_CREDIT_BUDGET: "160" });
   for (const prompt of ["Short one", "Short two"]) {
-    expect(taskOf(await client.call("generate_audio", { prompt })).billing?.charged_credits).toBe(10);
+    expect((await generate(client, { prompt })).billing?.charged_credits).toBe(10);
   }
   expect(errorOf(await client.call("generate_audio", { prompt: "Short three" })).code).toBe(
     "budget_exceeded",

@@ -3,7 +3,7 @@ import { FAST } from "../support/bin-under-test.ts";
 import { freePort } from "../support/free-port.ts";
 import { PostgresServer, whyNoPostgres } from "../support/postgres-server.ts";
 import { skipBecause } from "../support/skip-because.ts";
-import { errorOf, taskOf } from "../support/tool-result.ts";
+import { errorOf, generate } from "../support/tool-result.ts";
 import { openLedgerController, startProcess, startService, useTestFolders } from "./server-processes.ts";
 
 async function setUp(settings: Record<string, string> = {}) {
@@ -20,7 +20,7 @@ it("a ledger that cannot be written at the moment of the 202 still names the tas
   const ledgerController = await openLedgerController(testFolders, service);
   ledgerController.failWrites("a task id");
   const call = { prompt: "Full just now", wait_seconds: 2 };
-  const unwritten = taskOf(await client.call("generate_audio", call));
+  const unwritten = await generate(client, call);
   const [taskId] = service.tasks.keys();
   expect(unwritten.task_id).toBe(taskId);
   expect(ledgerController.records()).toMatchObject([{ status: "unresolved", task_id: null }]);
@@ -30,7 +30,7 @@ it("a ledger that cannot be written at the moment of the 202 still names the tas
   await ledgerController.waitUntil((records) => records.every(({ files }) => files.length === 1));
   expect(ledgerController.concurrencySlots()).toBe(0);
   expect(ledgerController.spentInWindowCredits()).toBe(10);
-  const again = taskOf(await client.call("generate_audio", { prompt: "Full just now" }));
+  const again = await generate(client, { prompt: "Full just now" });
   expect(again).toMatchObject({ task_id: taskId, status: "succeeded", replayed: true });
   expect(service.count("create")).toBe(1);
 });
@@ -42,7 +42,7 @@ describe("a shared store that is unreachable", skipBecause(whyNoPostgres()), () 
       const postgres = await PostgresServer.start();
       onTestFinished(() => postgres.remove());
       const { service, client } = await setUp({ AUDIO_STORE_URL: postgres.url });
-      const first = taskOf(await client.call("generate_audio", { prompt: "While it is there" }));
+      const first = await generate(client, { prompt: "While it is there" });
       const before = service.exchanges.length;
       if (fault === "killed") await postgres.kill();
       else postgres.freeze();
@@ -52,10 +52,8 @@ describe("a shared store that is unreachable", skipBecause(whyNoPostgres()), () 
       expect(service.exchanges.length).toBe(before);
       if (fault === "killed") await postgres.start();
       else postgres.thaw();
-      expect(taskOf(await client.call("generate_audio", { prompt: "While it is gone" })).status).toBe(
-        "succeeded",
-      );
-      const again = taskOf(await client.call("generate_audio", { prompt: "While it is there" }));
+      expect((await generate(client, { prompt: "While it is gone" })).status).toBe("succeeded");
+      const again = await generate(client, { prompt: "While it is there" });
       expect(again).toMatchObject({ task_id: first.task_id, replayed: true });
       expect(service.count("create")).toBe(2);
     },

@@ -4,7 +4,7 @@ import { FAST } from "../support/bin-under-test.ts";
 import { selfSigned } from "../support/certificates.ts";
 import { PostgresServer, whyNoPostgres } from "../support/postgres-server.ts";
 import { skipBecause } from "../support/skip-because.ts";
-import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
+import { errorOf, generate, resultTextOf } from "../support/tool-result.ts";
 import { startProcess, startService, useTestFolders } from "./server-processes.ts";
 
 const CALL = { prompt: "Shared by two machines" };
@@ -33,8 +33,8 @@ describe("a shared store", skipBecause(whyNoPostgres()), () => {
       ...settings,
       NODE_EXTRA_CA_CERTS: certificate.certificate,
     });
-    expect(taskOf(await trusting.call("generate_audio", CALL)).status).toBe("succeeded");
-    expect(taskOf(await trusting.call("generate_audio", CALL)).replayed).toBe(true);
+    expect((await generate(trusting, CALL)).status).toBe("succeeded");
+    expect((await generate(trusting, CALL)).replayed).toBe(true);
     expect(service.count("create")).toBe(1);
   });
 });

@@ -3,7 +3,7 @@
  * later.
  */
 import { expect, it } from "vitest";
-import { taskOf } from "../support/tool-result.ts";
+import { generate, taskOf } from "../support/tool-result.ts";
 import { startServer, startService, useTestFolders } from "./server-processes.ts";
 
 /** A minute takes 6 s, both in the server and in the service. */
@@ -18,7 +18,7 @@ const SETTINGS = { AUDIO_TIME_SCALE: String(SCALE), AUDIO_POLL_INTERVAL_SECONDS:
 it("one task polled every 0.1 s is saved soon after it is ready, without a 429", async () => {
   const service = await startService({ processingMs: 2000, limitScale: SCALE });
   const client = await startServer(await useTestFolders(), service, SETTINGS);
-  const task = taskOf(await client.call("generate_audio", { prompt: "Impatient" }));
+  const task = await generate(client, { prompt: "Impatient" });
   expect(task.status).toBe("succeeded");
   expect(service.count("query") + service.count("content")).toBeLessThan(READS);
   expect(service.rateLimitedCount).toBe(0);

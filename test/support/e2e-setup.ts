@@ -1,37 +1,77 @@
-/** The environment of most end-to-end tests: a fake service, temporary folders, and the built bin with a client. */
-import { afterEach, beforeEach } from "vitest";
-import { FAST } from "./bin-under-test.ts";
+/**
+ * What most end-to-end tests need: a service, temporary folders, and a client of the server. Each function opens
+ * one before each test of a file (`…Each`) or once before all (`…All`), closes it afterwards, and returns at once a
+ * stand-in for the one that is open.
+ */
+import { afterAll, afterEach, beforeAll, beforeEach } from "vitest";
+import { type RunningSandbox, type SandboxOptions, startSandbox } from "../../src/sandbox/sandbox.ts";
 import { FakeService, type FakeServiceOptions } from "./fake-service.ts";
 import { createTestFolders, type TestFolders } from "./test-folders.ts";
-import { startToolClient, type ToolClient } from "./tool-client.ts";
+import type { ToolClient } from "./tool-client.ts";
 
-export interface E2eSetup {
-  readonly service: FakeService;
-  readonly testFolders: TestFolders;
-  readonly client: ToolClient;
+interface Hooks {
+  readonly before: (open: () => Promise<void>) => void;
+  readonly after: (close: () => Promise<void>) => void;
 }
 
-/**
- * Opens a new setup before each test of a file, and closes it afterwards.
- *
- * @param receive is called with each setup. It returns a function that finds the client to close, because a test may
- *   replace the client.
- */
-export function setUpEach(
-  receive: (setup: E2eSetup) => () => ToolClient,
-  options: FakeServiceOptions = {},
-): void {
-  let tearDown: () => Promise<void> = async () => undefined;
-  beforeEach(async () => {
-    const service = await FakeService.start(options);
-    const testFolders = await createTestFolders();
-    const client = await startToolClient(testFolders.env(service, FAST));
-    const getOpenClient = receive({ service, testFolders, client });
-    tearDown = async () => {
-      await getOpenClient().close();
-      await service.stop();
-      await testFolders.remove();
-    };
+const EACH: Hooks = { before: beforeEach, after: afterEach };
+const ALL: Hooks = { before: beforeAll, after: afterAll };
+
+function standIn<T extends object>(
+  { before, after }: Hooks,
+  open: () => Promise<T>,
+  close: (opened: T) => Promise<unknown>,
+): T {
+  let opened: T | undefined;
+  const current = (): T => {
+    if (opened === undefined) throw new Error("it is open only while tests run");
+    return opened;
+  };
+  before(async () => {
+    opened = await open();
   });
-  afterEach(() => tearDown());
+  after(async () => {
+    const last = opened;
+    opened = undefined;
+    if (last !== undefined) await close(last);
+  });
+  const handler: ProxyHandler<T> = {
+    get: (_target, key) => {
+      const value: unknown = Reflect.get(current(), key, current());
+      return typeof value === "function" ? value.bind(current()) : value;
+    },
+    set: (_target, key, value) => Reflect.set(current(), key, value, current()),
+  };
+  return new Proxy({} as T, handler); // every access goes to the open one
 }
+
+export const openEach = <T extends object>(
+  open: () => Promise<T>,
+  close: (opened: T) => Promise<unknown>,
+): T => standIn(EACH, open, close);
+
+const openService = (hooks: Hooks, options: FakeServiceOptions = {}): FakeService =>
+  standIn(
+    hooks,
+    () => FakeService.start(options),
+    (service) => service.stop(),
+  );
+export const openServiceEach = (options?: FakeServiceOptions): FakeService => openService(EACH, options);
+export const openServiceAll = (options?: FakeServiceOptions): FakeService => openService(ALL, options);
+
+const openFolders = (hooks: Hooks): TestFolders =>
+  standIn(hooks, createTestFolders, (folders) => folders.remove());
+export const openFoldersEach = (): TestFolders => openFolders(EACH);
+export const openFoldersAll = (): TestFolders => openFolders(ALL);
+
+const openClient = (hooks: Hooks, start: () => Promise<ToolClient>): ToolClient =>
+  standIn(hooks, start, (client) => client.close());
+export const openClientEach = (start: () => Promise<ToolClient>): ToolClient => openClient(EACH, start);
+export const openClientAll = (start: () => Promise<ToolClient>): ToolClient => openClient(ALL, start);
+
+export const openSandboxAll = (options: SandboxOptions): RunningSandbox =>
+  standIn(
+    ALL,
+    () => startSandbox(options),
+    (sandbox) => sandbox.stop(),
+  );

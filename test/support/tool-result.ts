@@ -97,3 +97,11 @@ export function errorOf(outcome: ToolOutcome): z.infer<typeof errorFacts> {
 export function resultTextOf(outcome: ToolOutcome): string {
   return outcome.content.map((block) => block.text ?? "").join("\n");
 }
+
+/** Generates audio by a call that must succeed, and returns its task. */
+export async function generate(
+  client: { call(name: string, args: Record<string, unknown>): Promise<ToolOutcome> },
+  args: Record<string, unknown>,
+): Promise<TaskOutput> {
+  return taskOf(await client.call("generate_audio", args));
+}

@@ -8,7 +8,7 @@ import {
   type Interceptor,
 } from "../../support/fake-service.ts";
 import type { Random } from "../../support/random.ts";
-import { answerGzip, answerText, rawAnswer, sayAndHangUp } from "../wire.ts";
+import { answerGzip, answerText, rawAnswer, refusing, sayAndHangUp } from "../wire.ts";
 
 export interface Trouble {
   /** Probability that an exchange goes wrong. */
@@ -43,7 +43,7 @@ const REFUSALS: readonly [Fault, ...Fault[]] = [
     ),
   (r, exchange, service) =>
     service.refuse(r, 500, "oops", `You sent ${keyOf(exchange)}, ${exchange.headers.authorization}`),
-  (r, _e, service) => service.refuse(r, 429, "rate_limit"),
+  refusing(429, "rate_limit"),
   (r) => answerText(r, 503, "{}", { "retry-after": "1" }),
 ];
 
@@ -59,7 +59,7 @@ const PAGES: readonly [Fault, ...Fault[]] = [
 const REFUSED_FOR_GOOD: readonly [Fault, ...Fault[]] = [
   (r, exchange, service) => service.refuse(r, 401, "invalid_api_key", `no: ${keyOf(exchange)}`),
   (r, exchange, service) => service.refuse(r, 402, "insufficient_credits", `no: ${keyOf(exchange)}`),
-  (r, _e, service) => service.refuse(r, 403, "purchase_required"),
+  refusing(403, "purchase_required"),
   ...PAGES,
 ];
 
@@ -69,8 +69,8 @@ const GARBLINGS: readonly [
   ...((...all: [...Parameters<Fault>, unknown, number]) => void)[],
 ] = [
   (r) => sayAndHangUp(r, "", true),
-  (r, _e, service) => service.refuse(r, 503, "api_unavailable"),
-  (r, _e, service) => service.refuse(r, 503, "api_unavailable"),
+  refusing(503, "api_unavailable"),
+  refusing(503, "api_unavailable"),
   (r, _e, _s, random, body, status) => {
     const text = JSON.stringify(body);
     sayAndHangUp(r, rawAnswer(`${status} X`, text.slice(0, random.int(0, text.length - 1)), [], text.length));

@@ -1,7 +1,8 @@
 /** The advice when the recovery timeout passes before the service has accepted a request. */
 import { expect, it } from "vitest";
+import { resultTextOf } from "../../support/tool-result.ts";
 import { closeAfterEach, openFaultSetup } from "../fault-setup.ts";
-import { codeOf, shownTextOf } from "./read-from-outside.ts";
+import { codeOf } from "./read-from-outside.ts";
 
 closeAfterEach();
 
@@ -13,6 +14,6 @@ it("a request that the service never accepted is to be repeated, because there i
   });
   const outcome = await setup.server.call("generate_audio", { prompt: "Not today", wait_seconds: 15 });
   expect(codeOf(outcome)).toBe("wait_expired");
-  expect(shownTextOf(outcome)).toContain("Repeat the same call later");
-  expect(shownTextOf(outcome)).not.toMatch(/task_id|get_task/);
+  expect(resultTextOf(outcome)).toContain("Repeat the same call later");
+  expect(resultTextOf(outcome)).not.toMatch(/task_id|get_task/);
 });

@@ -2,16 +2,15 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { generate, resultTextOf, taskOf } from "../../support/tool-result.ts";
 import { closeAfterEach, type FaultSetup, openFaultSetup } from "../fault-setup.ts";
-import { acceptSubmission, answerText, misbehaveNext } from "../wire.ts";
+import { acceptSubmission, answerText, misbehaveNext, refusing } from "../wire.ts";
 import {
   codeOf,
   listSavedNames,
   pause,
   readOnlyTaskRow,
   readTaskRows,
-  shownTaskOf,
-  shownTextOf,
   waitForExchanges,
   waitForSavedFiles,
   waitUntil,
@@ -25,7 +24,7 @@ async function submitAndAbandon(
   prompt: string,
   more: Record<string, unknown> = {},
 ): Promise<string> {
-  const task = shownTaskOf(await setup.server.call("generate_audio", { prompt, wait_seconds: 0, ...more }));
+  const task = await generate(setup.server, { prompt, wait_seconds: 0, ...more });
   return task.task_id ?? "";
 }
 
@@ -47,12 +46,8 @@ describe("one stray 404", () => {
     "to a %s is checked by another query, and the audio arrives",
     async (kind) => {
       const setup = await openFaultSetup({ service: { processingMs: 60 } });
-      setup.misbehave(
-        misbehaveNext(kind, (response, _, service) => service.refuse(response, 404, "not_found")),
-      );
-      const task = shownTaskOf(
-        await setup.server.call("generate_audio", { prompt: "A stray answer", wait_seconds: 5 }),
-      );
+      setup.misbehaveNext(kind, refusing(404, "not_found"));
+      const task = await generate(setup.server, { prompt: "A stray answer", wait_seconds: 5 });
       expect(task).toMatchObject({ status: "succeeded", audio: { path: expect.any(String) } });
       expect(setup.service.tasks.size).toBe(1);
     },
@@ -60,9 +55,7 @@ describe("one stray 404", () => {
 
   it("to a query without a waiting caller does not prevent the saving", async () => {
     const setup = await openFaultSetup({ service: { processingMs: 60 } });
-    setup.misbehave(
-      misbehaveNext("query", (response, _, service) => service.refuse(response, 404, "not_found")),
-    );
+    setup.misbehaveNext("query", refusing(404, "not_found"));
     await submitAndAbandon(setup, "A stray answer in the background");
     expect(await bytesSaved(setup)).toEqual(onlyTask(setup).audio);
   });
@@ -72,23 +65,19 @@ describe("one stray 404", () => {
 describe("a task id that is not that of the task", () => {
   /** Answers a submission with another id than that of the task that was made. */
   const nameWrongly = (setup: FaultSetup, id: string, times: number): void =>
-    setup.misbehave(
-      misbehaveNext(
-        "create",
-        (response, exchange, service) => {
-          const view = service.view(acceptSubmission(service, exchange), false);
-          answerText(response, 202, JSON.stringify({ ...view, id }), { "content-type": "application/json" });
-        },
-        times,
-      ),
+    setup.misbehaveNext(
+      "create",
+      (response, exchange, service) => {
+        const view = service.view(acceptSubmission(service, exchange), false);
+        answerText(response, 202, JSON.stringify({ ...view, id }), { "content-type": "application/json" });
+      },
+      times,
     );
 
   it("such as one that the service does not know is asked for again under the key, in the same call", async () => {
     const setup = await openFaultSetup();
     nameWrongly(setup, "task-of-nobody", 1);
-    const made = shownTaskOf(
-      await setup.server.call("generate_audio", { prompt: "Named wrongly", wait_seconds: 8 }),
-    );
+    const made = await generate(setup.server, { prompt: "Named wrongly", wait_seconds: 8 });
     expect(made).toMatchObject({ status: "succeeded", task_id: onlyTask(setup).id });
     expect(setup.service.count("create")).toBe(2);
   });
@@ -100,14 +89,12 @@ describe("a task id that is not that of the task", () => {
     expect(codeOf(await setup.server.call("generate_audio", call))).toBe("not_found");
     expect(setup.service.count("create")).toBe(2);
     const server = await setup.another();
-    expect(shownTaskOf(await server.call("generate_audio", call)).task_id).toBe(onlyTask(setup).id);
+    expect((await generate(server, call)).task_id).toBe(onlyTask(setup).id);
   });
 
   it.each([1, 2])("such as another text's, %i times, is neither listed nor fetched for it", async (times) => {
     const setup = await openFaultSetup();
-    const first = shownTaskOf(
-      await setup.server.call("generate_audio", { prompt: "Twin one", wait_seconds: 8 }),
-    );
+    const first = await generate(setup.server, { prompt: "Twin one", wait_seconds: 8 });
     nameWrongly(setup, first.task_id ?? "", times);
     const call = { prompt: "Twin two, which is longer", wait_seconds: 8 };
     const outcome = await setup.server.call("generate_audio", call);
@@ -117,7 +104,7 @@ describe("a task id that is not that of the task", () => {
       expect(rows.map(({ task_id }) => task_id).filter((id) => id === first.task_id)).toHaveLength(1);
       expect(rows.filter(({ next_step }) => next_step.includes(first.task_id ?? "?"))).toEqual([]);
     }
-    const made = shownTaskOf(await setup.server.call("generate_audio", call));
+    const made = await generate(setup.server, call);
     expect(made.status).toBe("succeeded");
     expect(made.task_id).not.toBe(first.task_id);
     expect(setup.service.tasks.size).toBe(2);
@@ -137,13 +124,7 @@ describe("a task that was given up after two 404s", () => {
     "is queried again by %s %s, and its audio is delivered free of charge",
     async (tool, argument) => {
       const setup = await openFaultSetup({ service: { processingMs: 800 } });
-      setup.misbehave(
-        misbehaveNext(
-          "query",
-          (response, _, service) => service.refuse(response, 404, "not_found"),
-          Number.POSITIVE_INFINITY,
-        ),
-      );
+      setup.misbehaveAlways("query", refusing(404, "not_found"));
       const missingResult = await setup.server.call("generate_audio", {
         prompt: "Gone and back",
         wait_seconds: 5,
@@ -155,7 +136,7 @@ describe("a task that was given up after two 404s", () => {
       const server = argument === "after a restart" ? await setup.another() : setup.server;
       const args = tool === "generate_audio" ? { prompt: "Gone and back" } : { task_id: id };
       const wait = tool === "download_audio" ? {} : { wait_seconds: 5 };
-      const task = shownTaskOf(await server.call(tool, { ...args, ...wait }));
+      const task = taskOf(await server.call(tool, { ...args, ...wait }));
       expect(task).toMatchObject({ task_id: id, status: "succeeded", audio: { path: expect.any(String) } });
       expect(setup.service.tasks.size).toBe(1);
     },
@@ -163,13 +144,7 @@ describe("a task that was given up after two 404s", () => {
 
   it("is shown in list_tasks, which suggests the free query before another take", async () => {
     const setup = await openFaultSetup({ service: { processingMs: 60_000 } });
-    setup.misbehave(
-      misbehaveNext(
-        "query",
-        (response, _, service) => service.refuse(response, 404, "not_found"),
-        Number.POSITIVE_INFINITY,
-      ),
-    );
+    setup.misbehaveAlways("query", refusing(404, "not_found"));
     await setup.server.call("generate_audio", { prompt: "Gone", wait_seconds: 5 });
     const { next_step: nextStep } = await readOnlyTaskRow(setup.server);
     expect(nextStep).toMatch(/get_task|download_audio/);
@@ -191,9 +166,7 @@ describe("an odd answer to a poll", () => {
     ["a 200 page", 200, { "content-type": "text/html" }],
   ])("(%s) does not prevent the saving of a task without a waiting caller", async (_, status, headers) => {
     const setup = await openFaultSetup({ service: { processingMs: 100 } });
-    setup.misbehave(
-      misbehaveNext("query", (response) => answerText(response, status, "<p>not today</p>", headers), 3),
-    );
+    setup.misbehaveNext("query", (response) => answerText(response, status, "<p>not today</p>", headers), 3);
     await submitAndAbandon(setup, "Odd words on the way");
     expect(await bytesSaved(setup)).toEqual(onlyTask(setup).audio);
   });
@@ -204,12 +177,10 @@ describe("an odd answer to a poll", () => {
     ["a 402", 402, "application/json"],
   ])("(%s) to the content does not prevent it either", async (_, status, type) => {
     const setup = await openFaultSetup();
-    setup.misbehave(
-      misbehaveNext(
-        "content",
-        (response) => answerText(response, status, "<p>no</p>", { "content-type": type, location: "/x" }),
-        2,
-      ),
+    setup.misbehaveNext(
+      "content",
+      (response) => answerText(response, status, "<p>no</p>", { "content-type": type, location: "/x" }),
+      2,
     );
     await submitAndAbandon(setup, "Odd words at the audio");
     expect(await bytesSaved(setup)).toEqual(onlyTask(setup).audio);
@@ -217,9 +188,7 @@ describe("an odd answer to a poll", () => {
 
   it("409 not_ready at the content of a task that had succeeded leads back to polling the task", async () => {
     const setup = await openFaultSetup();
-    setup.misbehave(
-      misbehaveNext("content", (response, _, service) => service.refuse(response, 409, "not_ready"), 3),
-    );
+    setup.misbehaveNext("content", refusing(409, "not_ready"), 3);
     await submitAndAbandon(setup, "Not quite ready");
     expect(await bytesSaved(setup)).toEqual(onlyTask(setup).audio);
     const kinds = setup.service.exchanges.map(({ kind }) => kind);
@@ -237,7 +206,7 @@ describe("an odd answer to a poll", () => {
     });
     const id = await submitAndAbandon(setup, "Taken back");
     await waitUntil("the failure", async () => (await readOnlyTaskRow(setup.server)).status === "failed");
-    expect(shownTaskOf(await setup.server.call("get_task", { task_id: id })).status).toBe("failed");
+    expect(taskOf(await setup.server.call("get_task", { task_id: id })).status).toBe("failed");
     // The failed task was repeated once, at no cost. The server requested the audio of each of the two tasks once,
     // before the task failed.
     const asked = setup.service.exchanges.filter(({ kind }) => kind === "content");
@@ -262,14 +231,12 @@ it.each<[string, string, Record<string, string>]>([
   ],
 ])("one bad 200 to a download (%s, for %s) is not kept, but the audio is", async (_, format, headers) => {
   const setup = await openFaultSetup();
-  setup.misbehave(
-    misbehaveNext("content", (response) => {
-      response.writeHead(200, { "content-length": Buffer.byteLength(PAGE), ...headers });
-      response.end(PAGE);
-    }),
-  );
+  setup.misbehaveNext("content", (response) => {
+    response.writeHead(200, { "content-length": Buffer.byteLength(PAGE), ...headers });
+    response.end(PAGE);
+  });
   const call = { prompt: "One bad answer", output_format: format, wait_seconds: 5 };
-  const task = shownTaskOf(await setup.server.call("generate_audio", call));
+  const task = await generate(setup.server, call);
   expect(await readFile(task.audio?.path ?? "")).toEqual(onlyTask(setup).audio);
   expect(await listSavedNames(setup)).toHaveLength(1);
 });
@@ -286,7 +253,7 @@ it.each(["generate_audio", "get_task", "download_audio"])(
     });
     const refused = await setup.server.call("generate_audio", { prompt: "Never sound", wait_seconds: 5 });
     expect(codeOf(refused)).toBe("unexpected_response");
-    expect(shownTextOf(refused)).toContain(".bin");
+    expect(resultTextOf(refused)).toContain(".bin");
     const fetched = setup.service.count("content");
     expect(fetched).toBeGreaterThan(1);
     const { id, audio } = onlyTask(setup);
@@ -295,7 +262,7 @@ it.each(["generate_audio", "get_task", "download_audio"])(
     await setup.server.call(tool, { ...args, ...wait });
     expect(setup.service.count("content")).toBeGreaterThan(fetched);
     setup.misbehave(undefined);
-    const task = shownTaskOf(await setup.server.call(tool, { ...args, ...wait }));
+    const task = taskOf(await setup.server.call(tool, { ...args, ...wait }));
     expect(await readFile(task.audio?.path ?? "")).toEqual(audio);
     expect(setup.service.tasks.size).toBe(1);
   },
@@ -311,9 +278,7 @@ const renamed = (name: string): string =>
 // Machine names change with networks and containers, but the file on the disk stays the same.
 it("a machine that has another name after a restart still delivers, lists and links every saved file", async () => {
   const setup = await openFaultSetup({ start: { nodeArgs: ["--import", renamed("at-home")] } });
-  const first = shownTaskOf(
-    await setup.server.call("generate_audio", { prompt: "Under any name", wait_seconds: 5 }),
-  );
+  const first = await generate(setup.server, { prompt: "Under any name", wait_seconds: 5 });
   await setup.server.end();
   const later = await setup.another({}, { nodeArgs: ["--import", renamed("at-work")] });
   expect((await readOnlyTaskRow(later)).audio_path).toBe(first.audio?.path);
@@ -322,11 +287,9 @@ it("a machine that has another name after a restart still delivers, lists and li
     expect(answer.result, JSON.stringify(answer.error)).toBeDefined();
   }
   const before = setup.service.exchanges.length;
-  const again = shownTaskOf(
-    await later.call("generate_audio", { prompt: "Under any name", wait_seconds: 5 }),
-  );
+  const again = await generate(later, { prompt: "Under any name", wait_seconds: 5 });
   expect(again.audio?.path).toBe(first.audio?.path);
-  const fetched = shownTaskOf(await later.call("download_audio", { task_id: first.task_id }));
+  const fetched = taskOf(await later.call("download_audio", { task_id: first.task_id }));
   expect(fetched.audio?.path).toBe(first.audio?.path);
   expect(setup.service.exchanges.length).toBe(before);
 });
@@ -335,11 +298,7 @@ const NEWER_KEY = "sk-newer-0123456789abcdef";
 const OLDER_KEY = "sk-older-0123456789abcdef";
 
 /** Refuses every download, so that the audio of a succeeded task is not saved. */
-const nothingToFetch = misbehaveNext(
-  "content",
-  (response, _, service) => service.refuse(response, 503, "api_unavailable"),
-  Number.POSITIVE_INFINITY,
-);
+const nothingToFetch = misbehaveNext("content", refusing(503, "api_unavailable"), Number.POSITIVE_INFINITY);
 
 // A new key of the same account has access to the same tasks, and downloading them is free.
 it("after a change of key on the same account the next step for a task of the other key is free, and names its id", async () => {
@@ -354,6 +313,6 @@ it("after a change of key on the same account the next step for a task of the ot
   expect(nextStep).toMatch(/get_task|download_audio/);
   expect(nextStep).toContain(id);
   expect(nextStep).not.toMatch(/cost|pay/i);
-  shownTaskOf(await later.call("download_audio", { task_id: id }));
+  taskOf(await later.call("download_audio", { task_id: id }));
   expect(await bytesSaved(setup)).toEqual(onlyTask(setup).audio);
 });

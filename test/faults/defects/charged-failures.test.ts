@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import { openLedgerController } from "../../processes/server-processes.ts";
-import { errorOf, resultTextOf, taskOf } from "../../support/tool-result.ts";
+import { errorOf, generate, resultTextOf, taskOf } from "../../support/tool-result.ts";
 import { closeAfterEach, openFaultSetup } from "../fault-setup.ts";
 import { sayAndHangUp } from "../wire.ts";
 
@@ -107,8 +107,7 @@ it.each([
     setup.misbehave(undefined);
     const handle = /req-[0-9a-f]{32}/.exec(resultTextOf(outcome))?.[0];
     const found = taskOf(await setup.server.call("download_audio", { task_id: handle }));
-    if (found.audio === null)
-      expect(taskOf(await setup.server.call("generate_audio", call)).audio).not.toBeNull();
+    if (found.audio === null) expect((await generate(setup.server, call)).audio).not.toBeNull();
     expect(setup.service.tasks.size).toBe(1);
   },
 );
@@ -123,9 +122,9 @@ describe("one damaged cell of the ledger", () => {
   it("does not prevent paid audio from being saved if it is why the request waits", async () => {
     const setup = await openFaultSetup({ service: { processingMs: 500 } });
     const call = { prompt: "Its note is off", wait_seconds: 0 };
-    taskOf(await setup.server.call("generate_audio", call));
+    await generate(setup.server, call);
     damage(setup.testFolders.stateDir, "UPDATE agm_request SET note = 'odd', error = 'odd'");
-    const task = taskOf(await setup.server.call("generate_audio", { ...call, wait_seconds: 20 }));
+    const task = await generate(setup.server, { ...call, wait_seconds: 20 });
     expect(task.audio).not.toBeNull();
     expect(setup.service.count("create")).toBe(1);
   });
@@ -148,7 +147,7 @@ describe("one damaged cell of the ledger", () => {
     const setup = await openFaultSetup();
     await setup.server.call("generate_audio", { prompt: "Damaged" });
     damage(setup.testFolders.stateDir, "UPDATE agm_attempt SET status = 'odd', charged_credits = 'many'");
-    const sound = taskOf(await setup.server.call("generate_audio", { prompt: "Sound" }));
+    const sound = await generate(setup.server, { prompt: "Sound" });
     expect(sound.status).toBe("succeeded");
     const listed = await setup.server.call("list_tasks", {});
     expect(listed.isError).not.toBe(true);

@@ -5,9 +5,10 @@
 import { expect, it } from "vitest";
 import { PostgresServer, whyNoPostgres } from "../../support/postgres-server.ts";
 import { skipBecause } from "../../support/skip-because.ts";
+import { generate } from "../../support/tool-result.ts";
 import { closeAfterEach, openFaultSetup } from "../fault-setup.ts";
 import type { RawServer } from "../raw-server.ts";
-import { pause, readOnlyTaskRow, shownTaskOf, wireTo } from "./read-from-outside.ts";
+import { pause, readOnlyTaskRow, wireTo } from "./read-from-outside.ts";
 
 closeAfterEach();
 
@@ -40,7 +41,7 @@ it("a write that arrives after another process has acquired the lease is refused
   await held;
   setup.server.child.kill("SIGSTOP");
   const other: RawServer = await setup.another({ AUDIO_STORE_URL: postgres.url });
-  const task = shownTaskOf(await other.call("generate_audio", call));
+  const task = await generate(other, call);
   letGo();
   const expectUnchanged = async (): Promise<void> => {
     await pause(200);

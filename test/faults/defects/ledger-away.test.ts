@@ -9,16 +9,15 @@ import { TABLE_NAMES } from "../../../src/ledger/schema.ts";
 import { DELETE_REQUESTS_SQL } from "../../support/ledger-rows.ts";
 import { PostgresServer, whyNoPostgres } from "../../support/postgres-server.ts";
 import { skipBecause } from "../../support/skip-because.ts";
+import { generate, resultTextOf, taskOf } from "../../support/tool-result.ts";
 import { closeAfterEach, type FaultSetup, openFaultSetup } from "../fault-setup.ts";
-import { acceptSubmission, misbehaveNext } from "../wire.ts";
+import { acceptSubmission } from "../wire.ts";
 import {
   codeOf,
   fillUp,
   ledgerFile,
   pause,
   readOnlyTaskRow,
-  shownTaskOf,
-  shownTextOf,
   waitForExchanges,
   waitForSavedFiles,
   waitUntil,
@@ -47,9 +46,7 @@ async function expectSaved(setup: FaultSetup): Promise<void> {
 describe("a state disk that is full for a second", () => {
   it("while the task runs does not prevent the saving", async () => {
     const setup = await openFaultSetup({ env: PATIENT, service: { processingMs: 500 } });
-    shownTaskOf(
-      await setup.server.call("generate_audio", { prompt: "No room in the watch", wait_seconds: 0 }),
-    );
+    await generate(setup.server, { prompt: "No room in the watch", wait_seconds: 0 });
     const empty = fillUp(ledgerFile(setup));
     await pause(1000);
     empty();
@@ -69,7 +66,7 @@ describe("a state disk that is full for a second", () => {
     await waitForExchanges(setup, "create");
     await pause(1000);
     empty();
-    expect(shownTaskOf(await setup.server.outcomeOf(id)).status).toBe("succeeded");
+    expect(taskOf(await setup.server.outcomeOf(id)).status).toBe("succeeded");
     await expectSaved(setup);
   });
 
@@ -83,7 +80,7 @@ describe("a state disk that is full for a second", () => {
       return false;
     });
     const outcome = await setup.server.call("generate_audio", { prompt: "No room at all", wait_seconds: 0 });
-    expect(shownTaskOf(outcome).task_id).toBe([...setup.service.tasks.keys()][0]);
+    expect(taskOf(outcome).task_id).toBe([...setup.service.tasks.keys()][0]);
     empty();
     await expectSaved(setup);
   });
@@ -99,14 +96,14 @@ describe("a state disk that is full for a second", () => {
     expect(codeOf(refused)).toBe("store_unavailable");
     expect(setup.service.exchanges).toEqual([]);
     empty();
-    shownTaskOf(await setup.server.call("generate_audio", { prompt: "There is room now", wait_seconds: 5 }));
+    await generate(setup.server, { prompt: "There is room now", wait_seconds: 5 });
   });
 });
 
 // A process writes its record again from memory if somebody has deleted the record.
 it("a record that was deleted while its job runs is written again from memory, with its id and its file", async () => {
   const setup = await openFaultSetup({ env: PATIENT, service: { processingMs: 600 } });
-  shownTaskOf(await setup.server.call("generate_audio", { prompt: "Wiped away", wait_seconds: 0 }));
+  await generate(setup.server, { prompt: "Wiped away", wait_seconds: 0 });
   ledgerFile(setup).exec(DELETE_REQUESTS_SQL);
   await expectSaved(setup);
 });
@@ -133,7 +130,7 @@ describe("a PostgreSQL server that is down for a second", skipBecause(whyNoPostg
     ] as const) {
       const outcome = await setup.server.call(tool, args);
       expect(codeOf(outcome)).toBe("store_unavailable");
-      expect(shownTextOf(outcome)).toContain("PostgreSQL database postgres on 127.0.0.1");
+      expect(resultTextOf(outcome)).toContain("PostgreSQL database postgres on 127.0.0.1");
     }
     postgres.thaw();
     expect(setup.service.count("create")).toBe(0);
@@ -141,9 +138,7 @@ describe("a PostgreSQL server that is down for a second", skipBecause(whyNoPostg
 
   it.each(["killed", "frozen"])("(%s) while the task runs does not prevent the saving", async (fault) => {
     const { setup, postgres } = await onPostgres(500);
-    shownTaskOf(
-      await setup.server.call("generate_audio", { prompt: "PostgreSQL gone in the watch", wait_seconds: 0 }),
-    );
+    await generate(setup.server, { prompt: "PostgreSQL gone in the watch", wait_seconds: 0 });
     if (fault === "killed") await postgres.kill();
     else postgres.freeze();
     await pause(1000);
@@ -154,13 +149,11 @@ describe("a PostgreSQL server that is down for a second", skipBecause(whyNoPostg
 
   it("between the send and the 202 loses no id", async () => {
     const { setup, postgres } = await onPostgres(0);
-    setup.misbehave(
-      misbehaveNext("create", async (response, exchange, service) => {
-        acceptSubmission(service, exchange);
-        await postgres.kill();
-        service.answer(exchange, response);
-      }),
-    );
+    setup.misbehaveNext("create", async (response, exchange, service) => {
+      acceptSubmission(service, exchange);
+      await postgres.kill();
+      service.answer(exchange, response);
+    });
     const id = setup.server.begin("generate_audio", {
       prompt: "PostgreSQL gone at the answer",
       wait_seconds: 20,
@@ -168,15 +161,13 @@ describe("a PostgreSQL server that is down for a second", skipBecause(whyNoPostg
     await waitForExchanges(setup, "create");
     await pause(1000);
     await postgres.start();
-    expect(shownTaskOf(await setup.server.outcomeOf(id)).status).toBe("succeeded");
+    expect(taskOf(await setup.server.outcomeOf(id)).status).toBe("succeeded");
     await expectSaved(setup);
   });
 
   it("that loses all data while the task runs still gets the audio and its row", async () => {
     const { setup, postgres } = await onPostgres(1000);
-    shownTaskOf(
-      await setup.server.call("generate_audio", { prompt: "PostgreSQL lost all", wait_seconds: 0 }),
-    );
+    await generate(setup.server, { prompt: "PostgreSQL lost all", wait_seconds: 0 });
     await postgres.command(`TRUNCATE ${TABLE_NAMES.join(", ")}`);
     await expectSaved(setup);
   });

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { VOICE_IDS } from "../../../src/contract/voices.ts";
 import { buildText, PART_BYTES } from "../../narration/narrator.ts";
-import { resultTextOf, taskOf } from "../../support/tool-result.ts";
+import { generate, resultTextOf } from "../../support/tool-result.ts";
 import { closeAfterEach, type FaultSetup, openFaultSetup } from "../fault-setup.ts";
 import type { RawServer } from "../raw-server.ts";
 
@@ -79,7 +79,7 @@ describe("a line that nests 200,000 deep", () => {
 
 describe("audio that a call requests", () => {
   const createdTask = async (server: RawServer) => {
-    const { task_id } = taskOf(await server.call("generate_audio", { prompt: "Bytes in a result" }));
+    const { task_id } = await generate(server, { prompt: "Bytes in a result" });
     return await server.call("download_audio", { task_id, deliver: "both" });
   };
 

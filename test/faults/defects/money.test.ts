@@ -2,9 +2,10 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { generate, resultTextOf, taskOf } from "../../support/tool-result.ts";
 import { closeAfterEach, type FaultSetup, openFaultSetup } from "../fault-setup.ts";
 import type { RawServer } from "../raw-server.ts";
-import { acceptSubmission, misbehaveNext, sayAndHangUp } from "../wire.ts";
+import { acceptSubmission, refusing, sayAndHangUp } from "../wire.ts";
 import {
   codeOf,
   ledgerFile,
@@ -12,8 +13,6 @@ import {
   pause,
   readOnlyTaskRow,
   readTaskRows,
-  shownTaskOf,
-  shownTextOf,
   waitForExchanges,
   waitForSavedFiles,
   waitUntil,
@@ -29,9 +28,7 @@ const BUDGET_FOR_ONE_TASK = { AUDIO_CREDIT_BUDGET: "150" };
 const BUDGET_FOR_ONE_MORE_TASK = { AUDIO_CREDIT_BUDGET: "165" };
 
 async function expectWithinBudget(server: RawServer, prompt: string): Promise<void> {
-  expect(shownTaskOf(await server.call("generate_audio", { prompt, wait_seconds: 5 })).status).toBe(
-    "succeeded",
-  );
+  expect((await generate(server, { prompt, wait_seconds: 5 })).status).toBe("succeeded");
 }
 
 async function expectOverBudget(server: RawServer, prompt: string): Promise<void> {
@@ -94,17 +91,15 @@ describe("a request of two windows that the service refused to both", () => {
 // A gateway may answer 503 although the submission succeeded behind it.
 it("a submission that got a 503 and may have arrived nevertheless stays in the ledger when its call is cancelled: sent, and its 150 credits counted", async () => {
   const setup = await openFaultSetup({ env: BUDGET_FOR_ONE_TASK });
-  setup.misbehave(
-    misbehaveNext("create", (response, exchange, service) => {
-      acceptSubmission(service, exchange);
-      service.json(
-        response,
-        503,
-        { error: { code: "api_unavailable", message: "later" } },
-        { "retry-after": "600" },
-      );
-    }),
-  );
+  setup.misbehaveNext("create", (response, exchange, service) => {
+    acceptSubmission(service, exchange);
+    service.json(
+      response,
+      503,
+      { error: { code: "api_unavailable", message: "later" } },
+      { "retry-after": "600" },
+    );
+  });
   const id = setup.server.begin("generate_audio", { prompt: "Behind a gateway", wait_seconds: 20 });
   await waitForExchanges(setup, "create");
   await pause(100);
@@ -166,17 +161,15 @@ it.each([400, 401, 402, 409, 413])(
   "a refusal without the service's words such as a %i keeps its reservation within the budget",
   async (status) => {
     const setup = await openFaultSetup({ env: BUDGET_FOR_ONE_TASK });
-    setup.misbehave(
-      misbehaveNext("create", (response, exchange, service) => {
-        acceptSubmission(service, exchange);
-        response.writeHead(status, { "content-type": "text/html" }).end("<html>no</html>");
-      }),
-    );
+    setup.misbehaveNext("create", (response, exchange, service) => {
+      acceptSubmission(service, exchange);
+      response.writeHead(status, { "content-type": "text/html" }).end("<html>no</html>");
+    });
     const call = { prompt: "Made behind a gateway", wait_seconds: 5 };
     const refused = await setup.server.call("generate_audio", call);
-    expect(shownTextOf(refused)).toMatch(/may have been accepted, with 150 credits reserved/);
-    expect(shownTextOf(refused)).not.toMatch(/nothing was charged/i);
-    expect(shownTextOf(await setup.server.call("list_tasks", {}))).toMatch(/up to 150 more are held/);
+    expect(resultTextOf(refused)).toMatch(/may have been accepted, with 150 credits reserved/);
+    expect(resultTextOf(refused)).not.toMatch(/nothing was charged/i);
+    expect(resultTextOf(await setup.server.call("list_tasks", {}))).toMatch(/up to 150 more are held/);
     await expectOverBudget(setup.server, "Another one");
     await expectWithinBudget(setup.server, call.prompt);
     expect(setup.service.tasks.size).toBe(1);
@@ -186,13 +179,7 @@ it.each([400, 401, 402, 409, 413])(
 // Credits that other requests have reserved come back. Only then does a 402 wait.
 describe("a 402", () => {
   const refuseSubmissions = (setup: FaultSetup): void =>
-    setup.misbehave(
-      misbehaveNext(
-        "create",
-        (response, _, service) => service.refuse(response, 402, "insufficient_credits"),
-        Number.POSITIVE_INFINITY,
-      ),
-    );
+    setup.misbehaveAlways("create", refusing(402, "insufficient_credits"));
 
   it("is reported although a clock that was ahead has recorded an end in the future", async () => {
     const setup = await openFaultSetup();
@@ -243,15 +230,13 @@ describe("two keys of one account", () => {
       service: { apiKeys: [OLDER_KEY, NEWER_KEY] },
       env: BUDGET_FOR_ONE_MORE_TASK,
     });
-    const first = shownTaskOf(
-      await setup.server.call("generate_audio", { prompt: "Paid once", wait_seconds: 5 }),
-    );
+    const first = await generate(setup.server, { prompt: "Paid once", wait_seconds: 5 });
     await setup.server.end();
     const later = await setup.another({
       AUDIO_API_KEY: NEWER_KEY,
       AUDIO_OUTPUT_DIR: `${setup.testFolders.outputDir}/other`,
     });
-    const fetched = shownTaskOf(await later.call("download_audio", { task_id: first.task_id }));
+    const fetched = taskOf(await later.call("download_audio", { task_id: first.task_id }));
     expect(fetched.task_id).toBe(first.task_id);
     await expectWithinBudget(later, "The next one");
   });
@@ -261,15 +246,9 @@ describe("two keys of one account", () => {
       service: { apiKeys: [OLDER_KEY, NEWER_KEY] },
       env: BUDGET_FOR_ONE_MORE_TASK,
     });
-    setup.misbehave(
-      misbehaveNext(
-        "content",
-        (response, _, service) => service.refuse(response, 503, "api_unavailable"),
-        Number.POSITIVE_INFINITY,
-      ),
-    );
+    setup.misbehaveAlways("content", refusing(503, "api_unavailable"));
     const call = { prompt: "Paid once", wait_seconds: 0 };
-    const first = shownTaskOf(await setup.server.call("generate_audio", call));
+    const first = await generate(setup.server, call);
     await waitForExchanges(setup, "content");
     await setup.server.end();
     setup.misbehave(undefined);
@@ -286,13 +265,10 @@ describe("two keys of one account", () => {
     async (fate) => {
       const setup = await openFaultSetup({ service: { apiKeys: [OLDER_KEY, NEWER_KEY] } });
       if (fate === "is not in its format") {
-        setup.misbehave(
-          misbehaveNext(
-            "content",
-            (response) =>
-              void response.writeHead(200, { "content-type": "audio/mpeg" }).end("not audio at all"),
-            Number.POSITIVE_INFINITY,
-          ),
+        setup.misbehaveAlways(
+          "content",
+          (response) =>
+            void response.writeHead(200, { "content-type": "audio/mpeg" }).end("not audio at all"),
         );
       }
       const call = { prompt: "Mr. Nguyen writes.", wait_seconds: 5 };
@@ -304,7 +280,7 @@ describe("two keys of one account", () => {
       const rules = join(setup.testFolders.stateDir, "pronunciations.json");
       await writeFile(rules, JSON.stringify({ Nguyen: "Win" }));
       const later = await setup.another({ AUDIO_API_KEY: NEWER_KEY, AUDIO_PRONUNCIATIONS: rules });
-      const task = shownTaskOf(await later.call("generate_audio", call));
+      const task = await generate(later, call);
       expect(task).toMatchObject({ status: "succeeded", replayed: true });
       expect([...setup.service.tasks.keys()]).toEqual([task.task_id]);
     },
@@ -321,7 +297,7 @@ describe("two keys of one account", () => {
     setup.service.processingMs = 0;
     const later = await setup.another({ AUDIO_API_KEY: NEWER_KEY });
     const args = { ...call, pronounce: ["Nguyen=Win"], wait_seconds: 10 };
-    expect(shownTaskOf(await later.call("generate_audio", args)).status).toBe("succeeded");
+    expect((await generate(later, args)).status).toBe("succeeded");
     expect([...setup.service.tasks.values()].map(({ body }) => body.includes("Mr. Win"))).toEqual([
       false,
       true,
@@ -345,7 +321,7 @@ describe("two keys of one account", () => {
       setup.server.call("generate_audio", call),
       other.call("generate_audio", call),
     ]);
-    const ids = both.map((outcome) => shownTaskOf(outcome).task_id);
+    const ids = both.map((outcome) => taskOf(outcome).task_id);
     expect(setup.service.tasks.size).toBe(1);
     expect(new Set(ids).size).toBe(1);
     const later = await setup.another({ AUDIO_API_KEY: NEWER_KEY, AUDIO_CREDIT_BUDGET: "160" });
@@ -360,11 +336,7 @@ describe("the file name of a call that was cancelled before it was sent", () => 
     "is not used when the same text is requested under %s",
     async (which) => {
       const setup = await openFaultSetup();
-      setup.misbehave(
-        misbehaveNext("create", (response, _, service) =>
-          service.refuse(response, 429, "rate_limit", "later", 400),
-        ),
-      );
+      setup.misbehaveNext("create", refusing(429, "rate_limit", "later", 400));
       const id = setup.server.begin("generate_audio", {
         prompt: "Named anew",
         file_name: "first",
@@ -375,9 +347,7 @@ describe("the file name of a call that was cancelled before it was sent", () => 
       setup.server.cancel(id);
       await pause(20);
       const name = which === "no name" ? {} : { file_name: "second" };
-      const task = shownTaskOf(
-        await setup.server.call("generate_audio", { prompt: "Named anew", ...name, wait_seconds: 5 }),
-      );
+      const task = await generate(setup.server, { prompt: "Named anew", ...name, wait_seconds: 5 });
       const names = await listSavedNames(setup);
       expect(names).toHaveLength(1);
       expect(names[0]).not.toContain("first");
@@ -389,9 +359,7 @@ describe("the file name of a call that was cancelled before it was sent", () => 
 
   it("is not used by a later process either", async () => {
     const setup = await openFaultSetup();
-    setup.misbehave(
-      misbehaveNext("create", (response, _, service) => service.refuse(response, 429, "rate_limit"), 100),
-    );
+    setup.misbehaveNext("create", refusing(429, "rate_limit"), 100);
     const id = setup.server.begin("generate_audio", {
       prompt: "Named anew",
       file_name: "first",
@@ -405,7 +373,7 @@ describe("the file name of a call that was cancelled before it was sent", () => 
     const later = await setup.another();
     await waitUntil("its turn", async () => {
       const call = { prompt: "Named anew", file_name: "second", wait_seconds: 5 };
-      return shownTaskOf(await later.call("generate_audio", call)).status === "succeeded";
+      return (await generate(later, call)).status === "succeeded";
     });
     expect(await listSavedNames(setup)).toEqual(["second.mp3"]);
   });

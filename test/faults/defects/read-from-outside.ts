@@ -6,23 +6,11 @@ import { existsSync } from "node:fs";
 import { createConnection, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { pathToFileURL } from "node:url";
 import { onTestFinished } from "vitest";
 import { z } from "zod";
+import { resultTextOf, type ToolOutcome } from "../../support/tool-result.ts";
 import type { FaultSetup } from "../fault-setup.ts";
-import type { Outcome, RawServer } from "../raw-server.ts";
-
-const audioSchema = z
-  .looseObject({ path: z.string() })
-  .transform((saved) => ({ ...saved, uri: pathToFileURL(saved.path).href }));
-const taskSchema = z.looseObject({
-  task_id: z.string().nullish(),
-  status: z.string(),
-  replayed: z.boolean().optional(),
-  audio: audioSchema.nullish(),
-  next_step: z.string(),
-});
-export type Task = z.infer<typeof taskSchema>;
+import type { RawServer } from "../raw-server.ts";
 
 const taskRowSchema = z.looseObject({
   task_id: z.string().nullish(),
@@ -34,23 +22,15 @@ const taskRowSchema = z.looseObject({
 });
 export type TaskRow = z.infer<typeof taskRowSchema>;
 
-export const shownTextOf = ({ content }: Outcome): string => content.map(({ text }) => text ?? "").join("\n");
-
-/** Returns a successful result. An error fails the test with its text. */
-export function shownTaskOf(outcome: Outcome): Task {
-  if (outcome.isError === true) throw new Error(`an error came back: ${shownTextOf(outcome)}`);
-  return taskSchema.parse(outcome.structuredContent);
-}
-
-export function codeOf(outcome: Outcome): string {
-  if (outcome.isError !== true) throw new Error(`no error came back: ${shownTextOf(outcome)}`);
-  return outcome._meta?.["audio-generation-mcp/error"]?.code ?? shownTextOf(outcome);
+export function codeOf(outcome: ToolOutcome): string {
+  if (outcome.isError !== true) throw new Error(`no error came back: ${resultTextOf(outcome)}`);
+  return outcome._meta?.["audio-generation-mcp/error"]?.code ?? resultTextOf(outcome);
 }
 
 /** Returns the rows of `list_tasks`, newest first. */
 export async function readTaskRows(server: RawServer): Promise<TaskRow[]> {
   const outcome = await server.call("list_tasks", { limit: 100 });
-  if (outcome.isError === true) throw new Error(`list_tasks failed: ${shownTextOf(outcome)}`);
+  if (outcome.isError === true) throw new Error(`list_tasks failed: ${resultTextOf(outcome)}`);
   return z.object({ tasks: z.array(taskRowSchema) }).parse(outcome.structuredContent).tasks;
 }
 

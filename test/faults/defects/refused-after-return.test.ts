@@ -1,25 +1,13 @@
 /** The service refuses a request after its call has returned. The next call gets the reason. */
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { FAST } from "../../support/bin-under-test.ts";
-import { FakeService } from "../../support/fake-service.ts";
-import { createTestFolders, type TestFolders } from "../../support/test-folders.ts";
-import { startToolClient, type ToolClient } from "../../support/tool-client.ts";
-import { errorOf, taskOf } from "../../support/tool-result.ts";
+import { openClientEach, openFoldersEach, openServiceEach } from "../../support/e2e-setup.ts";
+import { startToolClient } from "../../support/tool-client.ts";
+import { errorOf, generate } from "../../support/tool-result.ts";
 
-let service: FakeService;
-let testFolders: TestFolders;
-let client: ToolClient;
-
-beforeEach(async () => {
-  service = await FakeService.start();
-  testFolders = await createTestFolders();
-  client = await startToolClient(testFolders.env(service, FAST));
-});
-afterEach(async () => {
-  await client.close();
-  await service.stop();
-  await testFolders.remove();
-});
+const service = openServiceEach();
+const testFolders = openFoldersEach();
+const client = openClientEach(() => startToolClient(testFolders.env(service, FAST)));
 
 /**
  * Answers the first submission with a pause of 4 s (400 s at a time scale of 0.01), so that its call returns before the
@@ -43,7 +31,7 @@ describe.each([
   it("shows the reason under its handle and in the list, in every process, and is sent again by the same call", async () => {
     refuseLater(status, code);
     const args = { prompt: "Later refused", wait_seconds: 2 };
-    const startedTask = taskOf(await client.call("generate_audio", args));
+    const startedTask = await generate(client, args);
     expect(startedTask.task_id).toMatch(/^req-/);
     await expect.poll(() => service.count("create"), { timeout: 60_000 }).toBe(2);
     await expect
@@ -52,17 +40,18 @@ describe.each([
       })
       .toBe(true);
     await client.close();
-    client = await startToolClient(testFolders.env(service, FAST));
-    const asked = errorOf(await client.call("get_task", { task_id: startedTask.task_id, wait_seconds: 1 }));
+    const later = await startToolClient(testFolders.env(service, FAST));
+    const asked = errorOf(await later.call("get_task", { task_id: startedTask.task_id, wait_seconds: 1 }));
     expect(asked).toMatchObject({ code });
-    const list = await client.call("list_tasks", {});
+    const list = await later.call("list_tasks", {});
     expect(JSON.stringify(list.structuredContent)).toContain(`Refused (${code})`);
     expect(service.count("create")).toBe(2);
     service.intercept = undefined;
-    const done = taskOf(await client.call("generate_audio", args));
+    const done = await generate(later, args);
     expect(["succeeded", "queued", "processing"]).toContain(done.status);
     const keys = service.exchanges.filter(({ kind }) => kind === "create").map(({ key }) => key);
     expect(new Set(keys).size).toBe(1);
     expect(service.tasks.size).toBe(1);
+    await later.close();
   });
 });

@@ -6,13 +6,12 @@ import type { ServerResponse } from "node:http";
 import { expect, it } from "vitest";
 import type { Exchange } from "../../support/fake-service.ts";
 import { suspend } from "../../support/suspend.ts";
+import { resultTextOf, taskOf } from "../../support/tool-result.ts";
 import { closeAfterEach, type FaultSetup, openFaultSetup } from "../fault-setup.ts";
 import type { Outcome } from "../raw-server.ts";
 import {
   pause,
   readOnlyTaskRow,
-  shownTaskOf,
-  shownTextOf,
   type TaskRow,
   waitForExchanges,
   waitForSavedFiles,
@@ -68,7 +67,7 @@ async function sleepOver(
 }
 
 async function expectKept({ setup, other, row }: Scene): Promise<void> {
-  const task = shownTaskOf(other);
+  const task = taskOf(other);
   expect
     .soft(row)
     .toMatchObject({ status: "succeeded", task_id: task.task_id, audio_path: task.audio?.path });
@@ -97,7 +96,7 @@ it("a late refusal, a late 429 and a cancellation do not change the task that an
   ]);
   for (const scene of [refused, limited, failed]) await expectKept(scene);
   // The call of the suspended process reports the saved audio. It does not say that nothing was charged.
-  expect.soft(refused.late === "cancelled" ? "" : shownTextOf(refused.late)).toContain("Saved ");
+  expect.soft(refused.late === "cancelled" ? "" : resultTextOf(refused.late)).toContain("Saved ");
   expect.soft(taken.row.task_id).toBe([...taken.setup.service.tasks.keys()][0]);
   await waitForSavedFiles(taken.setup);
 });

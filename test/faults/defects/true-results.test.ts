@@ -1,16 +1,15 @@
 /** Results do not mislead: they come in time, name the right file, and have a message that helps. */
 import { rm } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
+import { generate, resultTextOf, taskOf } from "../../support/tool-result.ts";
 import { closeAfterEach, type FaultSetup, openFaultSetup } from "../fault-setup.ts";
-import { misbehaveNext } from "../wire.ts";
+import { refusing } from "../wire.ts";
 import {
   codeOf,
   ledgerFile,
   pause,
   readOnlyTaskRow,
   readTaskRows,
-  shownTaskOf,
-  shownTextOf,
   waitForExchanges,
   waitForSavedFiles,
 } from "./read-from-outside.ts";
@@ -32,14 +31,8 @@ async function underAnotherKey(
   env: Record<string, string> = {},
 ): Promise<{ setup: FaultSetup; id: string }> {
   const setup = await openFaultSetup({ service: { apiKeys: [OLDER_KEY, NEWER_KEY] }, env });
-  setup.misbehave(
-    misbehaveNext(
-      "content",
-      (response, _, service) => service.refuse(response, 503, "api_unavailable"),
-      Number.POSITIVE_INFINITY,
-    ),
-  );
-  const task = shownTaskOf(await setup.server.call("generate_audio", { prompt, wait_seconds: 0 }));
+  setup.misbehaveAlways("content", refusing(503, "api_unavailable"));
+  const task = await generate(setup.server, { prompt, wait_seconds: 0 });
   await waitForExchanges(setup, "content");
   await setup.server.end();
   return { setup, id: task.task_id ?? "" };
@@ -85,9 +78,7 @@ describe("a call ends before its client gives up, even if", () => {
 
   it("download_audio fetches a task of another machine, whose audio never arrives", async () => {
     const setup = await openFaultSetup({ env: { AUDIO_WAIT_SECONDS: "4" } });
-    const createdTask = shownTaskOf(
-      await setup.server.call("generate_audio", { prompt: "Made here", wait_seconds: 4 }),
-    );
+    const createdTask = await generate(setup.server, { prompt: "Made here", wait_seconds: 4 });
     slowly(setup);
     const elsewhere = await setup.another({ AUDIO_STATE_DIR: `${setup.testFolders.stateDir}/elsewhere` });
     await elsewhere.call("list_voices", {});
@@ -102,7 +93,7 @@ it("a file name that is used again after its file was deleted belongs to the new
   const setup = await openFaultSetup();
   for (const text of ["one", "two", "three", "four"]) {
     const call = { prompt: `Take of ${text}`, file_name: "again", wait_seconds: 5 };
-    const { audio, task_id: id } = shownTaskOf(await setup.server.call("generate_audio", call));
+    const { audio, task_id: id } = await generate(setup.server, call);
     for (const uri of [audio?.uri, `audio://tasks/${id}/content`]) {
       const answer = await setup.server.request("resources/read", { uri });
       expect(answer.result, `${text}: ${JSON.stringify(answer.error)}`).toBeDefined();
@@ -114,9 +105,7 @@ it("a file name that is used again after its file was deleted belongs to the new
     if (text !== "four") await rm(audio?.path ?? "");
   }
   // The audio of the first task is downloaded again, at no cost, and the newest file stays unchanged.
-  const first = shownTaskOf(
-    await setup.server.call("generate_audio", { prompt: "Take of one", wait_seconds: 5 }),
-  );
+  const first = await generate(setup.server, { prompt: "Take of one", wait_seconds: 5 });
   expect(first.audio?.path).not.toMatch(/again\.mp3$/);
   expect(setup.service.tasks.size).toBe(4);
 });
@@ -139,14 +128,14 @@ describe("a stored request that today's rules would refuse", () => {
   ])("(%s) is listed, asked for and saved", async (_, from, to) => {
     const setup = await openFaultSetup({ service: { processingMs: 300 } });
     const call = { prompt: "Asked for long ago", voice: "stokie_en", wait_seconds: 0 };
-    const { task_id: id } = shownTaskOf(await setup.server.call("generate_audio", call));
+    const { task_id: id } = await generate(setup.server, call);
     await setup.server.end();
     rewrite(setup, from, to);
     const later = await setup.another();
     const row = await readOnlyTaskRow(later);
     expect(row).toMatchObject({ task_id: id, prompt_excerpt: "Asked for long ago" });
     await waitForSavedFiles(setup);
-    const task = shownTaskOf(await later.call("get_task", { task_id: id, wait_seconds: 5 }));
+    const task = taskOf(await later.call("get_task", { task_id: id, wait_seconds: 5 }));
     expect(task.status).toBe("succeeded");
     expect(setup.service.tasks.size).toBe(1);
   });
@@ -159,7 +148,7 @@ describe("a stored request that today's rules would refuse", () => {
     rewrite(setup, '"prompt":"The odd one"', "odd");
     const later = await setup.another();
     const listed = await later.call("list_tasks", {});
-    expect(listed.isError, shownTextOf(listed)).not.toBe(true);
+    expect(listed.isError, resultTextOf(listed)).not.toBe(true);
     expect((await readTaskRows(later)).map(({ prompt_excerpt: text }) => text)).toContain("The good one");
   });
 });
@@ -167,19 +156,13 @@ describe("a stored request that today's rules would refuse", () => {
 // Megabytes are downloaded only on an explicit request, because traffic may cost the user money.
 it("audio that exceeds the size limit is not fetched again by list_tasks, only by a call for that task", async () => {
   const setup = await openFaultSetup();
-  setup.misbehave(
-    misbehaveNext(
-      "content",
-      (response) => {
-        response.writeHead(200, {
-          "content-type": "application/octet-stream",
-          "content-length": 70 * 1024 * 1024,
-        });
-        response.write(Buffer.alloc(1024));
-      },
-      Number.POSITIVE_INFINITY,
-    ),
-  );
+  setup.misbehaveAlways("content", (response) => {
+    response.writeHead(200, {
+      "content-type": "application/octet-stream",
+      "content-length": 70 * 1024 * 1024,
+    });
+    response.write(Buffer.alloc(1024));
+  });
   const call = { prompt: "Too long a song", wait_seconds: 5 };
   expect(codeOf(await setup.server.call("generate_audio", call))).toBe("too_large");
   const later = await setup.another();
@@ -216,7 +199,7 @@ it("a bug that throws before the request is sent is reported at once, as a fault
       wait_seconds: 60,
     });
     outcome = codeOf(refused);
-    expect(shownTextOf(refused)).not.toMatch(/connection|AUDIO_BASE_URL/);
+    expect(resultTextOf(refused)).not.toMatch(/connection|AUDIO_BASE_URL/);
   });
   expect(outcome).toBe("unexpected_response");
   expect(seconds).toBeLessThan(30);

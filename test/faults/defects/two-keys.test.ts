@@ -1,16 +1,10 @@
 /** A new API key of the same account: tasks of the earlier key are found, downloaded by a call, and listed once. */
 import { expect, it } from "vitest";
 import { PART_BYTES } from "../../narration/narrator.ts";
+import { generate, taskOf } from "../../support/tool-result.ts";
 import { closeAfterEach, type FaultSetup, openFaultSetup } from "../fault-setup.ts";
 import type { RawServer } from "../raw-server.ts";
-import {
-  codeOf,
-  pause,
-  readOnlyTaskRow,
-  shownTaskOf,
-  waitForExchanges,
-  waitUntil,
-} from "./read-from-outside.ts";
+import { codeOf, pause, readOnlyTaskRow, waitForExchanges, waitUntil } from "./read-from-outside.ts";
 
 closeAfterEach();
 
@@ -22,9 +16,7 @@ const startLater = (setup: FaultSetup): Promise<RawServer> => setup.another({ AU
 /** Makes a task that still runs at the service when the process with the earlier key ends. Returns its id. */
 async function leftRunning(setup: FaultSetup): Promise<string> {
   setup.service.processingMs = 60_000;
-  const { task_id: id } = shownTaskOf(
-    await setup.server.call("generate_audio", { ...CALL, wait_seconds: 0 }),
-  );
+  const { task_id: id } = await generate(setup.server, { ...CALL, wait_seconds: 0 });
   if (typeof id !== "string") throw new Error("no task was made");
   await setup.server.end();
   setup.service.exchanges.length = 0;
@@ -33,13 +25,13 @@ async function leftRunning(setup: FaultSetup): Promise<string> {
 
 it("a file that the earlier key made is found without asking the service", async () => {
   const setup = await openFaultSetup({ service: { apiKeys: KEYS } });
-  const createdTask = shownTaskOf(await setup.server.call("generate_audio", CALL));
+  const createdTask = await generate(setup.server, CALL);
   await setup.server.end();
   setup.service.exchanges.length = 0;
   const later = await startLater(setup);
-  const found = shownTaskOf(await later.call("generate_audio", CALL));
+  const found = await generate(later, CALL);
   expect(found.audio?.path).toBe(createdTask.audio?.path);
-  expect(shownTaskOf(await later.call("get_task", { task_id: createdTask.task_id })).audio?.path).toBe(
+  expect(taskOf(await later.call("get_task", { task_id: createdTask.task_id })).audio?.path).toBe(
     createdTask.audio?.path,
   );
   expect(setup.service.exchanges).toEqual([]);
@@ -60,7 +52,7 @@ it.each([
     await pause(100);
     expect(setup.service.exchanges).toEqual([]);
     setup.service.processingMs = 0;
-    const done = shownTaskOf(await later.call(tool, argumentsOf(id)));
+    const done = taskOf(await later.call(tool, argumentsOf(id)));
     expect(done).toMatchObject({ status: "succeeded", task_id: id });
     expect(setup.service.count("create")).toBe(0);
     expect(await readOnlyTaskRow(later)).toMatchObject({
@@ -111,7 +103,7 @@ it("a lost answer is recovered by the same call, free of charge", async () => {
   const unseen = await readOnlyTaskRow(later);
   expect(unseen.status).toBe("unresolved");
   expect(unseen.next_step).toMatch(/earlier API key.*same generate_audio call/);
-  expect(shownTaskOf(await later.call("generate_audio", CALL)).status).toBe("succeeded");
+  expect((await generate(later, CALL)).status).toBe("succeeded");
   expect(setup.service.tasks.size).toBe(1);
 });
 

@@ -5,16 +5,16 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { PostgresServer, whyNoPostgres } from "../../support/postgres-server.ts";
 import { skipBecause } from "../../support/skip-because.ts";
+import { taskOf } from "../../support/tool-result.ts";
 import { closeAfterEach, type FaultSetup, openFaultSetup } from "../fault-setup.ts";
 import type { RawServer } from "../raw-server.ts";
-import { acceptSubmission, misbehaveNext } from "../wire.ts";
+import { acceptSubmission, refusing } from "../wire.ts";
 import {
   codeOf,
   handleIn,
   pause,
   readOnlyTaskRow,
   readTaskRows,
-  shownTaskOf,
   type Wire,
   waitForExchanges,
   waitForSavedFiles,
@@ -42,14 +42,12 @@ function twice(server: RawServer, signal: NodeJS.Signals): void {
 
 /** Receives the first submission, and answers it only after a while. */
 function answerLate(setup: FaultSetup, afterMs: number): void {
-  setup.misbehave(
-    misbehaveNext("create", (response, exchange, service) => {
-      acceptSubmission(service, exchange);
-      setTimeout(() => {
-        if (!response.destroyed) service.answer(exchange, response);
-      }, afterMs);
-    }),
-  );
+  setup.misbehaveNext("create", (response, exchange, service) => {
+    acceptSubmission(service, exchange);
+    setTimeout(() => {
+      if (!response.destroyed) service.answer(exchange, response);
+    }, afterMs);
+  });
 }
 
 // The answer to a submission arrives shortly after the client has left. The stop waits for it, because it contains the
@@ -115,12 +113,12 @@ describe("a submission that is on its way when the program is asked to stop", ()
     expect(row.next_step).toContain("never pays twice");
     // `get_task` submits nothing.
     const handle = handleIn(row);
-    const polledTask = shownTaskOf(await later.call("get_task", { task_id: handle }));
+    const polledTask = taskOf(await later.call("get_task", { task_id: handle }));
     expect(polledTask.status).toBe("waiting");
     expect(setup.service.count("create")).toBe(1);
     const task = await waitUntil("the audio", async () => {
       const outcome = await later.call("download_audio", { task_id: handle });
-      return outcome.isError === true ? null : shownTaskOf(outcome);
+      return outcome.isError === true ? null : taskOf(outcome);
     });
     const [first, ...repeats] = setup.service.exchanges.filter(({ kind }) => kind === "create");
     for (const repeat of repeats) {
@@ -131,24 +129,18 @@ describe("a submission that is on its way when the program is asked to stop", ()
     expect(task).toMatchObject({ status: "succeeded", task_id: [...setup.service.tasks.keys()][0] });
     // The handle stays valid.
     for (const tool of ["get_task", "download_audio"]) {
-      expect(shownTaskOf(await later.call(tool, { task_id: handle })).audio?.path).toBe(task.audio?.path);
+      expect(taskOf(await later.call(tool, { task_id: handle })).audio?.path).toBe(task.audio?.path);
     }
   });
 
   it("the handle of a request that the service refuses says so, and leaves nothing", async () => {
     const setup = await openFaultSetup({ env: ROOM_FOR_ONE, start: { isInProcess: false } });
-    setup.misbehave(misbehaveNext("create", () => undefined));
+    setup.misbehaveNext("create", () => undefined);
     setup.server.begin("generate_audio", { prompt: "Never taken", wait_seconds: 20 });
     await waitForExchanges(setup, "create");
     await setup.server.end();
     setup.service.dropConnections();
-    setup.misbehave(
-      misbehaveNext(
-        "create",
-        (response, _, service) => service.refuse(response, 402, "insufficient_credits"),
-        9,
-      ),
-    );
+    setup.misbehaveNext("create", refusing(402, "insufficient_credits"), 9);
     const later = await setup.another();
     const handle = handleIn(await readOnlyTaskRow(later));
     expect(codeOf(await later.call("download_audio", { task_id: handle }))).toBe("insufficient_credits");
@@ -205,7 +197,7 @@ describe(
         prompt: "There is room for it",
         wait_seconds: 5,
       });
-      expect(shownTaskOf(another).status).toBe("succeeded");
+      expect(taskOf(another).status).toBe("succeeded");
       expect(setup.service.tasks.size).toBe(1);
     });
 
@@ -217,7 +209,7 @@ describe(
       const second = setup.server.begin("generate_audio", call);
       await admitted;
       setup.server.cancel(first);
-      expect(shownTaskOf(await setup.server.outcomeOf(second)).status).toBe("succeeded");
+      expect(taskOf(await setup.server.outcomeOf(second)).status).toBe("succeeded");
       expect(setup.service.tasks.size).toBe(1);
     });
 
@@ -232,7 +224,7 @@ describe(
       expect(setup.service.exchanges).toEqual([]);
       const later = await setup.another();
       const another = await later.call("generate_audio", { prompt: "There is room for it", wait_seconds: 5 });
-      expect(shownTaskOf(another).status).toBe("succeeded");
+      expect(taskOf(another).status).toBe("succeeded");
     });
 
     it("a lost answer is requested again and returns the same admission", async () => {
@@ -240,7 +232,7 @@ describe(
       const admitted = atAdmission(wire, "its commit", () => "deafen");
       const call = setup.server.call("generate_audio", { prompt: "Admitted once", wait_seconds: 5 });
       await admitted;
-      expect(shownTaskOf(await call).status).toBe("succeeded");
+      expect(taskOf(await call).status).toBe("succeeded");
       expect(setup.service.tasks.size).toBe(1);
     });
   },

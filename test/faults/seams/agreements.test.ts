@@ -1,6 +1,6 @@
 /** A narration pays for a text that is typed or pronounced otherwise elsewhere only if somebody has agreed to that pair. */
 import { expect, it } from "vitest";
-import { shownTextOf } from "../defects/read-from-outside.ts";
+import { resultTextOf } from "../../support/tool-result.ts";
 import {
   chapters,
   closeSeamsAfterEach,
@@ -63,7 +63,7 @@ it("a text whose first task has failed is the same text typed otherwise, once th
   await setup.server.call("generate_audio", { ...call, prompt: "It’s the only sentence." });
   const made = setup.service.tasks.size;
   const again = await setup.server.call("generate_audio", call);
-  expect(shownTextOf(again)).toContain("Nothing new was charged");
+  expect(resultTextOf(again)).toContain("Nothing new was charged");
   expect(setup.service.tasks.size).toBe(made);
 });
 

@@ -1,16 +1,15 @@
 /** Answers of the service are neither believed against evidence nor kept for ever: keys, ids, bills, credits, addresses. */
 import { describe, expect, it } from "vitest";
+import { generate, resultTextOf, taskOf } from "../../support/tool-result.ts";
 import {
   listSavedNames,
   pause,
   readTaskRows,
-  shownTaskOf,
-  shownTextOf,
   waitForExchanges,
   waitUntil,
 } from "../defects/read-from-outside.ts";
 import type { FaultSetup } from "../fault-setup.ts";
-import { always, answerText } from "../wire.ts";
+import { answerText, refusing } from "../wire.ts";
 import {
   anotherOfTasks,
   beginTask,
@@ -45,7 +44,7 @@ describe("after a change of the key, what an earlier one has reserved", () => {
         start: { isInProcess: false },
       });
       const call = { prompt: "Runs under the old key.", wait_seconds: 0 };
-      const { task_id } = shownTaskOf(await setup.server.call("generate_audio", call));
+      const { task_id } = await generate(setup.server, call);
       await setup.server.kill();
       const later = await setup.another(LATER);
       release(setup.service);
@@ -53,7 +52,7 @@ describe("after a change of the key, what an earlier one has reserved", () => {
       await later.call(tool, { ...args, ...(tool === "download_audio" ? {} : { wait_seconds: 10 }) });
       await waitUntil("its file", async () => (await readTaskRows(later))[0]?.audio_path);
       const next = await later.call("generate_audio", { prompt: "There is room.", wait_seconds: 10 });
-      expect(shownTaskOf(next).status).toBe("succeeded");
+      expect(taskOf(next).status).toBe("succeeded");
       expect((await readTaskRows(later)).map(({ credits }) => credits)).toEqual([10, 10]);
     },
   );
@@ -127,7 +126,7 @@ describe("a task id that the service gives twice", () => {
       await waitForEnd(setup.server, narration_id);
       const args = { prompt: "Another text.", output_format: "pcm" };
       let said: string;
-      if (how === "plainly") said = shownTextOf(await setup.server.call("generate_audio", args));
+      if (how === "plainly") said = resultTextOf(await setup.server.call("generate_audio", args));
       else {
         const client = await anotherOfTasks(setup);
         const { taskId, text } = await callAsTask(client, "generate_audio", args);
@@ -149,7 +148,7 @@ describe("a task id that the service gives twice", () => {
     const later = await setup.another();
     for (const server of [setup.server, setup.server, later]) {
       const told = await server.call("generate_audio", { ...other, wait_seconds: 10 });
-      expect(shownTextOf(told)).toMatch(/another request|two texts/);
+      expect(resultTextOf(told)).toMatch(/another request|two texts/);
     }
     expect(await listSavedNames(setup)).toHaveLength(1);
   });
@@ -179,8 +178,8 @@ describe("a success without a bill", () => {
         );
       } else {
         const call = { prompt: "Without a bill.", wait_seconds: 10 };
-        const { task_id } = shownTaskOf(await setup.server.call("generate_audio", call));
-        said = shownTextOf(await setup.server.call(tool, tool === "list_tasks" ? {} : { task_id }));
+        const { task_id } = await generate(setup.server, call);
+        said = resultTextOf(await setup.server.call(tool, tool === "list_tasks" ? {} : { task_id }));
       }
       expect(said).toContain("Without-a-bill");
       expect(said).not.toMatch(/until it ends|still reserved/);
@@ -203,9 +202,7 @@ describe("after a 402 and a top-up", () => {
     const processingMsOf = (prompt: string): number => (prompt === "A long one." ? HELD_MS : 0);
     const setup = await openSeams({ service: { processingMsOf } });
     await setup.server.call("generate_audio", { prompt: "A long one.", wait_seconds: 0 });
-    setup.misbehave(
-      always("create", (response, _, service) => service.refuse(response, 402, "insufficient_credits")),
-    );
+    setup.misbehaveAlways("create", refusing(402, "insufficient_credits"));
     const topUp = (): void => setup.misbehave(undefined);
     return { setup, topUp };
   }
@@ -228,7 +225,7 @@ describe("after a 402 and a top-up", () => {
       } else {
         const server = how === "in another process" ? await setup.another() : setup.server;
         const again = await server.call("generate_audio", { ...call, wait_seconds: 15 });
-        expect(shownTaskOf(again).status).toBe("succeeded");
+        expect(taskOf(again).status).toBe("succeeded");
       }
       expect(setup.service.tasks.size).toBe(2);
     },

@@ -1,6 +1,6 @@
 /** Calls as tasks say what plain calls say, and a request is not compared with itself. */
 import { describe, expect, it } from "vitest";
-import { shownTaskOf, shownTextOf } from "../defects/read-from-outside.ts";
+import { generate, resultTextOf } from "../../support/tool-result.ts";
 import type { FaultSetup } from "../fault-setup.ts";
 import {
   anotherOfTasks,
@@ -20,7 +20,7 @@ async function say(
   tool: string,
   args: Record<string, unknown>,
 ): Promise<string> {
-  if (how === "plain") return shownTextOf(await setup.server.call(tool, { ...args, wait_seconds: 20 }));
+  if (how === "plain") return resultTextOf(await setup.server.call(tool, { ...args, wait_seconds: 20 }));
   const client = await anotherOfTasks(setup);
   const { taskId, text } = await callAsTask(client, tool, args);
   return taskId === undefined ? text : await endOfTask(client, taskId);
@@ -29,9 +29,7 @@ async function say(
 describe.each(["plain", "task"])("a %s call", (how) => {
   it("says whose the name is that it wanted", async () => {
     const setup = await openSeams();
-    const { task_id } = shownTaskOf(
-      await setup.server.call("generate_audio", { prompt: "First.", file_name: "x", wait_seconds: 10 }),
-    );
+    const { task_id } = await generate(setup.server, { prompt: "First.", file_name: "x", wait_seconds: 10 });
     const said = await say(setup, how, "generate_audio", { prompt: "Second.", file_name: "x" });
     expect(said).toContain("x-2.mp3");
     expect(said).toContain(task_id);
@@ -74,7 +72,7 @@ it.each([
     const setup = await openSeams({ service: { processingMs: 300 } });
     const client = await anotherOfTasks(setup);
     const [plain, task] = await Promise.all([
-      setup.server.call(tool, { ...args, wait_seconds: 20 }).then(shownTextOf),
+      setup.server.call(tool, { ...args, wait_seconds: 20 }).then(resultTextOf),
       callAsTask(client, tool, args).then(({ taskId, text }) =>
         taskId === undefined ? text : endOfTask(client, taskId),
       ),

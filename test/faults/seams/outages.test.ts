@@ -6,12 +6,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { BIN, COMPILED } from "../../support/bin-under-test.ts";
+import { resultTextOf } from "../../support/tool-result.ts";
 import {
   fillUp,
   ledgerFile,
   listSavedNames,
   pause,
-  shownTextOf,
   waitForExchanges,
   waitUntil,
 } from "../defects/read-from-outside.ts";
@@ -140,13 +140,13 @@ it.each([
     await pause(ms);
     db.exec("COMMIT");
     const first = await setup.server.outcomeOf(id);
-    if (first.isError === true) expect(shownTextOf(first)).toMatch(/store_unavailable[\s\S]*What to do/);
+    if (first.isError === true) expect(resultTextOf(first)).toMatch(/store_unavailable[\s\S]*What to do/);
     if (tool === "narrate") {
       const { narration_id } = await narrate(setup.server, { text, max_credits: 5000, wait_seconds: 0 });
       expect((await waitForEnd(setup.server, narration_id)).status).toBe("finished");
     } else {
       const said = await waitUntil("the audio", async () => {
-        const again = shownTextOf(await setup.server.call(tool, { ...args, wait_seconds: 5 }));
+        const again = resultTextOf(await setup.server.call(tool, { ...args, wait_seconds: 5 }));
         return again.startsWith("Saved") && again;
       });
       expect(said).toContain(".mp3");

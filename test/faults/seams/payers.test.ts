@@ -1,7 +1,8 @@
 /** Who pays: a wish that goes leaves the payment to those that stay, and never lifts a limit. */
 import { describe, expect, it } from "vitest";
 import { PART_BYTES } from "../../narration/narrator.ts";
-import { pause, shownTaskOf, waitUntil } from "../defects/read-from-outside.ts";
+import { generate, taskOf } from "../../support/tool-result.ts";
+import { pause, waitUntil } from "../defects/read-from-outside.ts";
 import {
   anotherOfTasks,
   beginTask,
@@ -137,7 +138,7 @@ it.each(["stop", "max_credits", "cancel"])(
     else await narrate(other, { narration_id, max_credits: 100, wait_seconds: 0 });
     await pause(300);
     release(setup.service);
-    expect(shownTaskOf(await other.outcomeOf(direct)).audio?.path).toBeDefined();
+    expect(taskOf(await other.outcomeOf(direct)).audio?.path).toBeDefined();
     expect((await waitForEnd(other, narration_id)).credits).toMatchObject({ charged: 0, reserved: 0 });
     expect(sentPrompts(setup.service).filter((prompt) => prompt.startsWith("H"))).toHaveLength(1);
   },
@@ -155,7 +156,7 @@ it("a part that another API key of the account sends at the same moment is on on
   await waitUntil("the first submission", () => setup.service.count("create") === 1);
   const other = await setup.another({ AUDIO_API_KEY: KEYS[1] });
   const prompt = "H0\n\nAlpha only part.";
-  const direct = shownTaskOf(await other.call("generate_audio", { prompt, output_format: "pcm" }));
+  const direct = await generate(other, { prompt, output_format: "pcm" });
   expect(setup.service.tasks.size).toBe(1);
   const { credits } = await waitForEnd(setup.server, narration_id);
   expect(credits).toMatchObject({ charged: direct.replayed ? 10 : 0, reserved: 0 });

@@ -3,15 +3,10 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import {
-  listSavedNames,
-  pause,
-  shownTextOf,
-  waitForExchanges,
-  waitUntil,
-} from "../defects/read-from-outside.ts";
+import { resultTextOf } from "../../support/tool-result.ts";
+import { listSavedNames, pause, waitForExchanges, waitUntil } from "../defects/read-from-outside.ts";
 import type { FaultSetup } from "../fault-setup.ts";
-import { misbehaveNext } from "../wire.ts";
+import { refusing } from "../wire.ts";
 import {
   anotherOfTasks,
   beginTask,
@@ -76,11 +71,7 @@ describe("replace of an earlier call replaces nothing in a later call without it
   it("although it was generate_audio, cancelled before it was sent", async () => {
     const setup = await openSeams();
     const bytes = await savePrecious(setup);
-    setup.misbehave(
-      misbehaveNext("create", (response, _, service) =>
-        service.refuse(response, 429, "rate_limit", "later", 300),
-      ),
-    );
+    setup.misbehaveNext("create", refusing(429, "rate_limit", "later", 300));
     const call = { prompt: "Another text.", output_format: "pcm", file_name: "y" };
     const id = setup.server.begin("generate_audio", { ...call, replace: true, wait_seconds: 30 });
     await waitForExchanges(setup, "create", 2);
@@ -109,7 +100,7 @@ describe("replace of an earlier call replaces nothing in a later call without it
       const later = setup.server.call("generate_audio", { ...call, ...name, wait_seconds: 20 });
       await pause(1000);
       release(setup.service);
-      expect(shownTextOf(await later)).toMatch(/^Saved/);
+      expect(resultTextOf(await later)).toMatch(/^Saved/);
       expectKept(setup, bytes);
     },
   );

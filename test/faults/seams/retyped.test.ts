@@ -1,6 +1,7 @@
 /** A text that a model types again is the request that there is, on every path. */
 import { describe, expect, it } from "vitest";
-import { pause, shownTaskOf, shownTextOf } from "../defects/read-from-outside.ts";
+import { generate, resultTextOf, taskOf } from "../../support/tool-result.ts";
+import { pause } from "../defects/read-from-outside.ts";
 import {
   anotherOfTasks,
   beginTask,
@@ -38,7 +39,7 @@ describe("a part of a narration that generate_audio asks for with other", () => 
       output_format: "pcm",
       wait_seconds: 1,
     });
-    expect(shownTextOf(again)).toContain("take");
+    expect(resultTextOf(again)).toContain("take");
     release(setup.service);
     await waitForEnd(setup.server, narration_id);
     expect(setup.service.tasks.size).toBe(1);
@@ -77,7 +78,7 @@ describe("a request that was typed again with other", () => {
 
   it.each(RETYPED)("%s by a call as a task after its end is free", async (_, prompt) => {
     const setup = await openSeams();
-    const made = shownTaskOf(await setup.server.call("generate_audio", { prompt: TEXT, wait_seconds: 10 }));
+    const made = await generate(setup.server, { prompt: TEXT, wait_seconds: 10 });
     const client = await anotherOfTasks(setup);
     const { taskId, text } = await callAsTask(client, "generate_audio", { prompt });
     const answer = taskId === undefined ? text : await endOfTask(client, taskId);
@@ -105,7 +106,7 @@ describe("a request that was typed again with other", () => {
         (index % 2 === 0 ? setup.server : other).call("generate_audio", { prompt, wait_seconds: 10 }),
       ),
     );
-    expect(new Set(outcomes.map((outcome) => shownTaskOf(outcome).task_id)).size).toBe(1);
+    expect(new Set(outcomes.map((outcome) => taskOf(outcome).task_id)).size).toBe(1);
     expect(setup.service.tasks.size).toBe(1);
   });
 });

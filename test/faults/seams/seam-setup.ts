@@ -6,7 +6,8 @@ import { afterEach, expect } from "vitest";
 import { type NarrationOutput, narrationOutput, PART_BYTES } from "../../narration/narrator.ts";
 import type { FakeService } from "../../support/fake-service.ts";
 import { TASKS } from "../../support/task-client.ts";
-import { pause, shownTextOf, waitUntil } from "../defects/read-from-outside.ts";
+import { resultTextOf } from "../../support/tool-result.ts";
+import { pause, waitUntil } from "../defects/read-from-outside.ts";
 import { closeAfterEach, type FaultSetup, type FaultSetupOptions, openFaultSetup } from "../fault-setup.ts";
 import type { Message, Outcome, RawServer } from "../raw-server.ts";
 
@@ -55,7 +56,7 @@ export const chapters = (...sentences: readonly string[]): string =>
   sentences.map((sentence, index) => `# H${index}\n\n${sentence}`).join("\n\n");
 
 function narrationOf(outcome: Outcome): NarrationOutput {
-  if (outcome.isError === true) throw new Error(`an error came back: ${shownTextOf(outcome)}`);
+  if (outcome.isError === true) throw new Error(`an error came back: ${resultTextOf(outcome)}`);
   return narrationOutput.parse(outcome.structuredContent);
 }
 
