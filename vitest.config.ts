@@ -24,7 +24,7 @@ const LONG = [
   "test/crash/{kill-points,replace}.test.ts",
   "test/e2e/{added-field,packaging,private-sandbox,readme-clients,release-check,sandbox-package}.test.ts",
   "test/faults/{chaos,process-life}.test.ts",
-  "test/faults/defects/{delayed-write,suspended-process}.test.ts",
+  "test/faults/defects/suspended-process.test.ts",
   "test/faults/seams/outages.test.ts",
   "test/ledger/{admission.model,keyv-suite,postgres-faults,processes}.test.ts",
   "test/mcp-tasks/{processes,store-faults}.test.ts",
@@ -32,7 +32,7 @@ const LONG = [
   "test/narration/text/properties.test.ts",
   "test/platforms/**/*.test.ts",
   "test/player/**/*.test.ts",
-  "test/processes/{lost-stores,shared-limits,shared-narrations,shared-stores}.test.ts",
+  "test/processes/{shared-limits,shared-narrations}.test.ts",
   "test/properties/**/*.test.ts",
   "test/sandbox/speech/prompts.test.ts",
 ];

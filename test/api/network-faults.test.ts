@@ -150,32 +150,6 @@ it.each([
 });
 
 describe("a request that may have reached the service", () => {
-  it("is a retryable failure when the connection is closed in an orderly way at any byte", async () => {
-    const cuts = [0, 1, 12, 20, ACCEPTED.length - 60, ACCEPTED.length - 1];
-    const { url } = await rawServer((socket, _head, connection) => {
-      socket.end(ACCEPTED.slice(0, cuts[connection - 1]), "latin1");
-    });
-    const service = clientOf(url);
-    for (const _ of cuts) {
-      const failure = await failureOf(service.submit("{}", "k", never()));
-      expect(failure.retryable).toBe(true);
-      expect(["network_error", "unexpected_response"]).toContain(failure.code);
-      expect(wasNeverSent(failure)).toBe(false);
-    }
-  });
-
-  it("times out as a whole when bytes arrive one by one", async () => {
-    const { url } = await rawServer((socket) => {
-      let at = 0;
-      const drip = setInterval(() => socket.write(ACCEPTED.charAt(at++), "latin1"), 100);
-      socket.on("close", () => clearInterval(drip));
-    });
-    const startedAt = performance.now();
-    const failure = await failureOf(clientOf(url, { timeouts: SHORT }).submit("{}", "k", never()));
-    expect(failure.code).toBe("timeout");
-    expect(performance.now() - startedAt).toBeLessThan(10_000);
-  });
-
   it("uses the status of a response whose body is cut off, if the status is sufficient", async () => {
     const { url } = await rawServer((socket, head) => {
       const status = head.startsWith("POST") ? "401 X" : "404 X";

@@ -74,26 +74,6 @@ describe("create", () => {
   });
 
   it.each([
-    [400, "invalid_request", false],
-    [401, "invalid_api_key", false],
-    [402, "insufficient_credits", false],
-    [403, "purchase_required", false],
-    [404, "not_found", false],
-    [409, "idempotency_conflict", false],
-    [413, "request_too_large", false],
-    [429, "rate_limit", true],
-    [429, "concurrency_limit", true],
-    [503, "api_unavailable", true],
-    [503, "temporarily_unavailable", true],
-  ])("reports %i %s with the service's text in quotes", async (status, code, retryable) => {
-    const service = await answering(status, { error: { code, message: "Because." } });
-    const failure = await failureOf(service.submit("{}", "key", never()));
-    expect(failure).toMatchObject({ code, httpStatus: status, retryable });
-    expect(failure.message).toContain('The service says: "Because."');
-    expect(mayHaveCreatedTask(failure)).toBe(status === 503);
-  });
-
-  it.each([
     [401, "rate_limit", "invalid_api_key"],
     [402, "made_up", "insufficient_credits"],
     [403, "made_up", "purchase_required"],
@@ -132,35 +112,6 @@ describe("create", () => {
     expect(failure.message.includes("AUDIO_API_KEY may not be an active key")).toBe(status === 401);
     // Only a limit of its own lets a gateway answer before the service has seen the submission.
     expect(mayHaveCreatedTask(failure)).toBe(status !== 429);
-  });
-
-  it.each([
-    [{ "retry-after": "60" }, 60],
-    [{ "retry-after": "7" }, 7],
-    [{ "retry-after": "100000" }, 600],
-    [{ "retry-after": "soon" }, 60],
-    [{ date: "Wed, 01 Jan 2020 00:00:00 GMT", "retry-after": "Wed, 01 Jan 2020 00:00:09 GMT" }, 9],
-    [{}, 60],
-  ])("reads how long a 429 requests to wait: %o", async (headers, seconds) => {
-    const service = await answering(429, { error: { code: "rate_limit", message: "" } }, headers);
-    expect((await failureOf(service.submit("{}", "key", never()))).retryAfterSeconds).toBe(seconds);
-  });
-
-  it("returns a wait after a 503 only if the service states one", async () => {
-    const body = { error: { code: "api_unavailable", message: "" } };
-    const silent = await failureOf((await answering(503, body)).submit("{}", "key", never()));
-    const stated = await answering(503, body, { "retry-after": "20" });
-    expect(silent.retryAfterSeconds).toBeUndefined();
-    expect((await failureOf(stated.submit("{}", "key", never()))).retryAfterSeconds).toBe(20);
-  });
-
-  it.each([204, 206, 301, 302, 307])("does not accept %i in place of 202", async (status) => {
-    const body = status === 204 ? "" : task();
-    const service = await answering(status, body, { location: "/elsewhere" });
-    const failure = await failureOf(service.submit("{}", "key", never()));
-    expect(failure).toMatchObject({ code: "unexpected_response", httpStatus: status });
-    expect(failure.retryable).toBe(status < 300);
-    expect(failure.taskId).toBe(status < 300 && status !== 204 ? "task-1" : undefined);
   });
 
   it.each([

@@ -21,11 +21,7 @@ async function speak(count: number): Promise<void> {
 }
 
 async function statedCost(): Promise<number> {
-  service.intercept = (exchange, response) => {
-    if (exchange.kind !== "create") return false;
-    service.refuse(response, 402, "insufficient_credits");
-    return true;
-  };
+  service.refuseEvery("create", 402, "insufficient_credits");
   const refused = await client.call("generate_audio", { prompt: TEXT, file_name: "next", take: 99 });
   expect(errorOf(refused).code).toBe("insufficient_credits");
   const [, credits] = /this text would then cost about (\d+) of them/.exec(resultTextOf(refused)) ?? [];

@@ -23,11 +23,7 @@ async function start(env: Record<string, string> = {}, connect = startToolClient
 
 /** Makes the service answer 429 to the first submissions, which delays them. */
 function putOff(submissions: number): void {
-  service.intercept = ({ kind, ordinal }, response) => {
-    if (kind !== "create" || ordinal > submissions) return false;
-    service.refuse(response, 429, "rate_limit");
-    return true;
-  };
+  service.refuseFirst(submissions, "create", 429, "rate_limit");
 }
 
 // The call waits long enough for the first submission to be refused, even on a busy machine.

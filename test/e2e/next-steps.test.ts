@@ -26,11 +26,7 @@ it.each([
   [503, "api_unavailable"],
   [429, "rate_limit"],
 ])("a cancelled call that the service had put off with %d makes no task afterwards", async (status, code) => {
-  service.intercept = ({ kind }, response) => {
-    if (kind !== "create") return false;
-    service.refuse(response, status, code);
-    return true;
-  };
+  service.refuseEvery("create", status, code);
   const cancelling = new AbortController();
   const call = client.call("generate_audio", { prompt: "Never mind" }, { signal: cancelling.signal });
   await expect.poll(() => service.count("create")).toBeGreaterThan(0);

@@ -62,17 +62,6 @@ it.each([
   expect(await testFolders.outputNames()).toHaveLength(4);
 });
 
-it("without it nothing is replaced, and the answer mentions it", async () => {
-  await generate(FIRST);
-  const second = await generate(SECOND);
-  expect(nameOf(second)).toBe("bridge-2.mp3");
-  expect(resultTextOf(second)).toMatch(
-    /If the user wants that file replaced: the same generate_audio call with replace true/,
-  );
-  expect(nameOf(await generate(AGAIN))).toBe("bridge.mp3");
-  expect(service.count("create")).toBe(2);
-});
-
 it.each([
   ["a file that a person has edited since", "bridge.mp3", "edited"],
   ["a file of somebody else's", "bridge.mp3", "somebody's own"],

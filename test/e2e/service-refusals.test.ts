@@ -32,11 +32,7 @@ const PERMANENT = [
 it.each(PERMANENT)(
   "a submission that the service refuses permanently $status $code is reported at once with its remedy, and not retried",
   async (refusal) => {
-    service.intercept = ({ kind }, response) => {
-      if (kind !== "create") return false;
-      service.refuse(response, refusal.status, refusal.code);
-      return true;
-    };
+    service.refuseEvery("create", refusal.status, refusal.code);
     const outcome = await client.call("generate_audio", { prompt: "Refused" });
     expect(errorOf(outcome)).toMatchObject({
       code: refusal.code,
@@ -57,11 +53,7 @@ it.each(PERMANENT)(
 
 describe("a submission that the service delays", () => {
   it.each(["rate_limit", "concurrency_limit"])("429 %s: waits, then succeeds", async (code) => {
-    service.intercept = ({ kind, ordinal }, response) => {
-      if (kind !== "create" || ordinal > 1) return false;
-      service.refuse(response, 429, code);
-      return true;
-    };
+    service.refuseFirst(1, "create", 429, code);
     const task = await generate(client, { prompt: "Put off" });
     expect(task.status).toBe("succeeded");
     const [first, second] = service.exchanges.filter(({ kind }) => kind === "create");
@@ -95,11 +87,7 @@ describe("a submission that the service delays", () => {
   it.each(["api_unavailable", "temporarily_unavailable"])(
     "503 %s three times, then succeeds",
     async (code) => {
-      service.intercept = ({ kind, ordinal }, response) => {
-        if (kind !== "create" || ordinal > 3) return false;
-        service.refuse(response, 503, code);
-        return true;
-      };
+      service.refuseFirst(3, "create", 503, code);
       expect((await generate(client, { prompt: "Unavailable" })).status).toBe("succeeded");
       expect(new Set(service.exchanges.map(({ key }) => key).filter(Boolean)).size).toBe(1);
       expect(service.tasks.size).toBe(1);
@@ -107,11 +95,7 @@ describe("a submission that the service delays", () => {
   );
 
   it("a permanent 503 returns waiting, and the same call continues later", async () => {
-    service.intercept = ({ kind }, response) => {
-      if (kind !== "create") return false;
-      service.refuse(response, 503, "api_unavailable");
-      return true;
-    };
+    service.refuseEvery("create", 503, "api_unavailable");
     // The first request of a process is slow, because it loads code. It is sent before the call with a short wait.
     await client.call("get_task", { task_id: "task-of-nobody" });
     const call = { prompt: "For ever", wait_seconds: 0.5 };
@@ -173,13 +157,6 @@ describe("a query or download that the service refuses", () => {
     const task = await generate(client, { prompt: "Rough weather" });
     expect(task.audio?.size_bytes).toBe(20_000);
     expect(service.tasks.size).toBe(1);
-  });
-
-  it("an unknown task id is not_found from get_task and download_audio", async () => {
-    for (const name of ["get_task", "download_audio"]) {
-      const facts = errorOf(await client.call(name, { task_id: "no-such-task" }));
-      expect(facts).toMatchObject({ code: "not_found", http_status: 404, task_id: "no-such-task" });
-    }
   });
 });
 

@@ -1,6 +1,4 @@
 /** The output of the `tasks` command: the ledger, without characters that a terminal interprets. */
-import { mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { COMPILED } from "../support/bin-under-test.ts";
@@ -53,11 +51,7 @@ describe("a request with characters that a terminal interprets", () => {
 it("a request that was refused is listed as refused, with its reason and with what was spent in all", async () => {
   const client = await startToolClient(testFolders.env(service, { ...COMPILED, AUDIO_TIME_SCALE: "0.001" }));
   await client.call("generate_audio", { prompt: "Good morning" });
-  service.intercept = ({ kind }, response) => {
-    if (kind !== "create") return false;
-    service.refuse(response, 403, "purchase_required", "a paid pack is needed");
-    return true;
-  };
+  service.refuseEvery("create", 403, "purchase_required", "a paid pack is needed");
   await client.call("generate_audio", { prompt: "Good evening" });
   await client.close();
   const text = await tasks();
@@ -74,32 +68,4 @@ it("a ledger without a request for this address is reported as empty only if it 
   expect(await tasks([], env)).toBe(
     `No requests recorded yet for http://127.0.0.1:9 (AUDIO_BASE_URL); the ledger holds some for ${service.baseUrl}.\n`,
   );
-});
-
-describe.each(["tasks", "narrate"])("a ledger that is out of order (%s)", (command) => {
-  const failing = async (env: Record<string, string>): Promise<string> => {
-    const text = join(testFolders.root, "text.md");
-    writeFileSync(text, "A text.");
-    const args = command === "narrate" ? [command, text, "--max-credits", "100"] : [command];
-    const result = await runCommand(args, testFolders.env(service, env));
-    expect(result).toMatchObject({ code: 1, stdout: "" });
-    expect(result.stderr.trim().split("\n")).toHaveLength(1);
-    return result.stderr;
-  };
-
-  it("is reported with its fix: damaged", async () => {
-    mkdirSync(testFolders.stateDir, { recursive: true });
-    writeFileSync(join(testFolders.stateDir, "ledger.sqlite"), "");
-    expect(await failing({})).toMatch(
-      /is damaged and was left as it is\. Restore it from a backup, or move it/,
-    );
-  });
-
-  it("is reported with its fix: a file in place of its folder", async () => {
-    const file = join(testFolders.root, "plain-file");
-    writeFileSync(file, "");
-    expect(await failing({ AUDIO_STATE_DIR: file })).toMatch(
-      /plain-file cannot be used: it is a file, not a folder\. Set AUDIO_STATE_DIR/,
-    );
-  });
 });

@@ -415,22 +415,6 @@ it("an output.url on another host is never contacted: the audio comes from the s
   await elsewhere.stop();
 });
 
-it("bytes that are not mp3 are kept as .bin, reported to the user, and not delivered as audio", async () => {
-  const setup = await openFaultSetup();
-  const junk = Buffer.from("#!/bin/sh\necho not audio at all\n");
-  setup.misbehaveAlways("content", (r) =>
-    r.writeHead(200, { ...AUDIO, "content-length": junk.length }).end(junk),
-  );
-  const outcome = await setup.server.call("generate_audio", { prompt: "Not audio", file_name: "tune" });
-  expect(errorOf(outcome)).toMatchObject({ code: "unexpected_response" });
-  expect(resultTextOf(outcome)).toContain(join(setup.testFolders.outputDir, "tune.bin"));
-  expect(await setup.testFolders.outputNames()).toEqual(["tune.bin"]);
-  const again = await setup.server.call("generate_audio", { prompt: "Not audio", file_name: "tune" });
-  expect(errorOf(again)).toMatchObject({ code: "unexpected_response" });
-  // The first call downloads the bytes twice before it keeps them. The second call downloads them once more.
-  expect(setup.service.count("content")).toBe(3);
-});
-
 it("a peer that closes under backpressure costs neither the audio nor the process", async () => {
   const setup = await openFaultSetup({ service: { audioBytes: 6_000_000 } });
   setup.misbehaveNext(

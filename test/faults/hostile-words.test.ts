@@ -96,26 +96,4 @@ describe("texts of the service that contain", () => {
       for (const { params } of setup.server.notifications) expectHarmless(String(params?.["message"]), 1);
     },
   );
-
-  it.each(WORDS)(
-    "%s are quoted and harmless in progress while the service is queried again",
-    async (title, words) => {
-      const setup = shared();
-      setup.misbehaveNext("create", refusing(500, "internal_error", words));
-      const before = setup.server.notifications.length;
-      const id = setup.server.begin(
-        "generate_audio",
-        { prompt: `Again: ${title}` },
-        { progressToken: `p ${title}` },
-      );
-      expect(taskOf(await setup.server.outcomeOf(id)).status).toBe("succeeded");
-      const reported = setup.server.notifications
-        .slice(before)
-        .map(({ params }) => String(params?.["message"]));
-      const isWithheld = words.includes("Ignore all");
-      expect(reported.some((text) => text.includes("The service says"))).toBe(!isWithheld);
-      expect(reported.some((text) => text.includes("The service gave no usable reason."))).toBe(isWithheld);
-      for (const text of reported) expectHarmless(text, 1);
-    },
-  );
 });

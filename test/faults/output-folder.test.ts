@@ -83,37 +83,6 @@ describe("a folder that cannot be written", () => {
   });
 });
 
-describe("a disk without hard links", () => {
-  /** Returns arguments for Node with which the named functions of `fs/promises` fail with the given codes. */
-  const nodeArgs = (codes: Record<string, string>): string[] => {
-    const lines = Object.entries(codes).map(
-      ([call, code]) =>
-        `fs.promises.${call} = async () => { throw Object.assign(new Error("${code}: ${call}"), { code: "${code}", syscall: "${call}" }); };`,
-    );
-    const source = `import fs from "node:fs"; import { syncBuiltinESMExports } from "node:module"; ${lines.join(" ")} syncBuiltinESMExports();`;
-    return ["--import", `data:text/javascript,${encodeURIComponent(source)}`];
-  };
-
-  it.each(["EISDIR", "EIO", "EPERM", "ENOTSUP"])("that reports %s gets the whole audio", async (code) => {
-    const setup = await openFaultSetup({ start: { nodeArgs: nodeArgs({ link: code }) } });
-    const task = await generate(setup.server, { prompt: "No links", file_name: "a" });
-    expect(task.audio?.size_bytes).toBe(20_000);
-    expect(await setup.testFolders.outputNames()).toEqual(["a.mp3"]);
-  });
-
-  it("that is broken is reported with its own fault, and not as a fault of the service's address", async () => {
-    const setup = await openFaultSetup({
-      start: { nodeArgs: nodeArgs({ link: "EPERM", rename: "EUCLEAN" }) },
-    });
-    const outcome = await setup.server.call("generate_audio", { prompt: "Broken disk" });
-    expect(errorOf(outcome).code).toBe("output_not_writable");
-    expect(resultTextOf(outcome)).toContain("EUCLEAN");
-    expect(resultTextOf(outcome)).toContain("AUDIO_OUTPUT_DIR");
-    expect(resultTextOf(outcome)).not.toContain("AUDIO_BASE_URL");
-    expect(await setup.testFolders.outputNames()).toEqual([]);
-  });
-});
-
 it.each(["out of the output folder", "into it"])(
   "a link in place of the folder of parts %s is refused, and nothing is sent",
   async (where) => {

@@ -15,147 +15,97 @@ type Environment = Parameters<typeof readConfig>[0];
 const GOOD = { AUDIO_BASE_URL: "https://audio.example.com", AUDIO_API_KEY: "sk-good-0123456789" };
 const LOCAL = { ...GOOD, AUDIO_BASE_URL: "http://127.0.0.1:8080" };
 
-/** Each row: a wrong setting, its environment, the variable that must be named, and what the fix must say. */
-const BAD: Array<[string, Environment, string, RegExp]> = [
-  ["no address", { ...GOOD, AUDIO_BASE_URL: undefined }, "AUDIO_BASE_URL", /such as https:/],
-  ["an empty address", { ...GOOD, AUDIO_BASE_URL: "  " }, "AUDIO_BASE_URL", /such as https:/],
-  [
-    "an address that is none",
-    { ...GOOD, AUDIO_BASE_URL: "audio.example.com" },
-    "AUDIO_BASE_URL",
-    /such as https:/,
-  ],
-  ["plain http", { ...GOOD, AUDIO_BASE_URL: "http://audio.example.com" }, "AUDIO_BASE_URL", /Use https/],
-  [
-    "plain http to a name like this machine",
-    { ...GOOD, AUDIO_BASE_URL: "http://localhost.evil.com" },
-    "AUDIO_BASE_URL",
-    /Use https/,
-  ],
-  [
-    "plain http to the local network",
-    { ...GOOD, AUDIO_BASE_URL: "http://10.0.0.1" },
-    "AUDIO_BASE_URL",
-    /Use https/,
-  ],
-  ["another scheme", { ...GOOD, AUDIO_BASE_URL: "ftp://audio.example.com" }, "AUDIO_BASE_URL", /Use https/],
-  [
-    "a key inside the address",
-    { ...GOOD, AUDIO_BASE_URL: "https://u:p@audio.example.com" },
-    "AUDIO_BASE_URL",
-    /AUDIO_API_KEY/,
-  ],
-  [
-    "a query in the address",
-    { ...GOOD, AUDIO_BASE_URL: "https://audio.example.com/?a=1" },
-    "AUDIO_BASE_URL",
-    /such as/,
-  ],
-  ["no key", { ...GOOD, AUDIO_API_KEY: "" }, "AUDIO_API_KEY", /active API key/],
-  [
-    "the key of the instructions",
-    { ...GOOD, AUDIO_API_KEY: "your-api-key" },
-    "AUDIO_API_KEY",
-    /active API key/,
-  ],
+/** Each row: a wrong setting, its variable, which must be named, its value, what the fix must say, and other settings. */
+const BAD: Array<[string, string, string | undefined, RegExp, Environment?]> = [
+  ["no address", "AUDIO_BASE_URL", undefined, /such as https:/],
+  ["an empty address", "AUDIO_BASE_URL", "  ", /such as https:/],
+  ["an address that is none", "AUDIO_BASE_URL", "audio.example.com", /such as https:/],
+  ["plain http", "AUDIO_BASE_URL", "http://audio.example.com", /Use https/],
+  ["plain http to a name like this machine", "AUDIO_BASE_URL", "http://localhost.evil.com", /Use https/],
+  ["plain http to the local network", "AUDIO_BASE_URL", "http://10.0.0.1", /Use https/],
+  ["another scheme", "AUDIO_BASE_URL", "ftp://audio.example.com", /Use https/],
+  ["a key inside the address", "AUDIO_BASE_URL", "https://u:p@audio.example.com", /AUDIO_API_KEY/],
+  ["a query in the address", "AUDIO_BASE_URL", "https://audio.example.com/?a=1", /such as/],
+  ["no key", "AUDIO_API_KEY", "", /active API key/],
+  ["the key of the instructions", "AUDIO_API_KEY", "your-api-key", /active API key/],
   [
     "an address in the key's field",
-    { ...GOOD, AUDIO_API_KEY: "https://audio.example.com" },
     "AUDIO_API_KEY",
+    "https://audio.example.com",
     /address into AUDIO_BASE_URL/,
   ],
-  ["a key with a line break", { ...GOOD, AUDIO_API_KEY: "sk\nX-Evil: 1" }, "AUDIO_API_KEY", /active API key/],
-  ["a key in another script", { ...GOOD, AUDIO_API_KEY: "ключ" }, "AUDIO_API_KEY", /active API key/],
-  ["a relative output folder", { ...GOOD, AUDIO_OUTPUT_DIR: "audio" }, "AUDIO_OUTPUT_DIR", /absolute path/],
-  ["somebody else's home", { ...GOOD, AUDIO_OUTPUT_DIR: "~root/audio" }, "AUDIO_OUTPUT_DIR", /absolute path/],
-  ["a relative state folder", { ...GOOD, AUDIO_STATE_DIR: "./state" }, "AUDIO_STATE_DIR", /absolute path/],
+  ["a key with a line break", "AUDIO_API_KEY", "sk\nX-Evil: 1", /active API key/],
+  ["a key in another script", "AUDIO_API_KEY", "ключ", /active API key/],
+  ["a relative output folder", "AUDIO_OUTPUT_DIR", "audio", /absolute path/],
+  ["somebody else's home", "AUDIO_OUTPUT_DIR", "~root/audio", /absolute path/],
+  ["a relative state folder", "AUDIO_STATE_DIR", "./state", /absolute path/],
   [
     "a store of another kind",
-    { ...GOOD, AUDIO_STORE_URL: "redis://host:6379" },
     "AUDIO_STORE_URL",
+    "redis://host:6379",
     /Redis is no longer supported\..*postgres:\/\/user:password@host/,
   ],
   [
     "a store without TLS off this machine",
-    { ...GOOD, AUDIO_STORE_URL: "postgres://u:p@db.example/audio?sslmode=disable" },
     "AUDIO_STORE_URL",
+    "postgres://u:p@db.example/audio?sslmode=disable",
     /sslmode=verify-full/,
   ],
   [
     "a store with a parameter that nobody reads",
-    { ...GOOD, AUDIO_STORE_URL: "postgres://u:p@db.example/audio?application_name=x" },
     "AUDIO_STORE_URL",
+    "postgres://u:p@db.example/audio?application_name=x",
     /sslmode and sslrootcert/,
   ],
-  ["a store that is not a URL", { ...GOOD, AUDIO_STORE_URL: "localhost" }, "AUDIO_STORE_URL", /Unset/],
-  ["an unknown voice", { ...GOOD, AUDIO_DEFAULT_VOICE: "bob" }, "AUDIO_DEFAULT_VOICE", /stokie_en/],
-  ["a wait in words", { ...GOOD, AUDIO_WAIT_SECONDS: "soon" }, "AUDIO_WAIT_SECONDS", /0 to 3600/],
-  ["a negative wait", { ...GOOD, AUDIO_WAIT_SECONDS: "-1" }, "AUDIO_WAIT_SECONDS", /0 to 3600/],
-  ["a wait without end", { ...GOOD, AUDIO_WAIT_SECONDS: "Infinity" }, "AUDIO_WAIT_SECONDS", /0 to 3600/],
-  ["a wait in hexadecimal", { ...GOOD, AUDIO_WAIT_SECONDS: "0x10" }, "AUDIO_WAIT_SECONDS", /0 to 3600/],
-  [
-    "polls closer than 5 s away from here",
-    { ...GOOD, AUDIO_POLL_INTERVAL_SECONDS: "1" },
-    "AUDIO_POLL_INTERVAL_SECONDS",
-    /5 to/,
-  ],
-  [
-    "no time between polls",
-    { ...LOCAL, AUDIO_POLL_INTERVAL_SECONDS: "0" },
-    "AUDIO_POLL_INTERVAL_SECONDS",
-    /0\.01 to/,
-  ],
-  ["half a credit", { ...GOOD, AUDIO_CREDIT_BUDGET: "0.5" }, "AUDIO_CREDIT_BUDGET", /whole number/],
-  ["a budget in words", { ...GOOD, AUDIO_CREDIT_BUDGET: "lots" }, "AUDIO_CREDIT_BUDGET", /whole number/],
-  ["an unknown log level", { ...GOOD, AUDIO_LOG_LEVEL: "loud" }, "AUDIO_LOG_LEVEL", /debug, info/],
-  ["a time scale away from here", { ...GOOD, AUDIO_TIME_SCALE: "0.5" }, "AUDIO_TIME_SCALE", /Unset/],
-  ["a time scale of nothing", { ...LOCAL, AUDIO_TIME_SCALE: "0" }, "AUDIO_TIME_SCALE", /0\.001 to 1/],
-  ["a proxy of another kind", { ...GOOD, HTTPS_PROXY: "socks5://proxy" }, "HTTPS_PROXY", /%25.*unset it/],
-  ["a proxy without a host", { ...GOOD, HTTPS_PROXY: "http://" }, "HTTPS_PROXY", /http:\/\/user/],
-  [
-    "a proxy with an impossible port",
-    { ...GOOD, HTTPS_PROXY: "proxy:99999" },
-    "HTTPS_PROXY",
-    /http:\/\/user/,
-  ],
-  ["a proxy in quotes", { ...GOOD, HTTPS_PROXY: '"http://proxy:8080"' }, "HTTPS_PROXY", /http:\/\/user/],
-  ["a key in quotes", { ...GOOD, AUDIO_API_KEY: '"sk-good-0123456789"' }, "AUDIO_API_KEY", /active API key/],
-  ["half a pair of quotes", { ...GOOD, AUDIO_API_KEY: "sk-good-0123456789'" }, "AUDIO_API_KEY", /active API/],
-  ["a variable's name for a key", { ...GOOD, AUDIO_API_KEY: "$MY_KEY" }, "AUDIO_API_KEY", /active API key/],
-  ["its name on Windows", { ...GOOD, AUDIO_API_KEY: "%MY_KEY%" }, "AUDIO_API_KEY", /active API key/],
-  ["a template for a key", { ...GOOD, AUDIO_API_KEY: "<your key>" }, "AUDIO_API_KEY", /active API key/],
-  ["a whole line for a key", { ...GOOD, AUDIO_API_KEY: "AUDIO_API_KEY=sk-1" }, "AUDIO_API_KEY", /active API/],
-  ["what JavaScript writes for none", { ...GOOD, AUDIO_API_KEY: "undefined" }, "AUDIO_API_KEY", /active API/],
-  ["what Python writes for none", { ...GOOD, AUDIO_BASE_URL: "None" }, "AUDIO_BASE_URL", /such as https:/],
-  ["a header for a key", { ...GOOD, AUDIO_API_KEY: "Bearer sk-good" }, "AUDIO_API_KEY", /active API key/],
-  [
-    "an address in quotes",
-    { ...GOOD, AUDIO_BASE_URL: "'https://x.org'" },
-    "AUDIO_BASE_URL",
-    /such as https:/,
-  ],
-  [
-    "a variable's name for an address",
-    { ...GOOD, AUDIO_BASE_URL: "$URL" },
-    "AUDIO_BASE_URL",
-    /such as https:/,
-  ],
-  ["a store in quotes", { ...GOOD, AUDIO_STORE_URL: '"postgres://h/d"' }, "AUDIO_STORE_URL", /Unset/],
+  ["a store that is not a URL", "AUDIO_STORE_URL", "localhost", /Unset/],
+  ["an unknown voice", "AUDIO_DEFAULT_VOICE", "bob", /stokie_en/],
+  ["a wait in words", "AUDIO_WAIT_SECONDS", "soon", /0 to 3600/],
+  ["a negative wait", "AUDIO_WAIT_SECONDS", "-1", /0 to 3600/],
+  ["a wait without end", "AUDIO_WAIT_SECONDS", "Infinity", /0 to 3600/],
+  ["a wait in hexadecimal", "AUDIO_WAIT_SECONDS", "0x10", /0 to 3600/],
+  ["polls closer than 5 s away from here", "AUDIO_POLL_INTERVAL_SECONDS", "1", /5 to/],
+  ["no time between polls", "AUDIO_POLL_INTERVAL_SECONDS", "0", /0\.01 to/, LOCAL],
+  ["half a credit", "AUDIO_CREDIT_BUDGET", "0.5", /whole number/],
+  ["a budget in words", "AUDIO_CREDIT_BUDGET", "lots", /whole number/],
+  ["an unknown log level", "AUDIO_LOG_LEVEL", "loud", /debug, info/],
+  ["a time scale away from here", "AUDIO_TIME_SCALE", "0.5", /Unset/],
+  ["a time scale of nothing", "AUDIO_TIME_SCALE", "0", /0\.001 to 1/, LOCAL],
+  ["a proxy of another kind", "HTTPS_PROXY", "socks5://proxy", /%25.*unset it/],
+  ["a proxy without a host", "HTTPS_PROXY", "http://", /http:\/\/user/],
+  ["a proxy with an impossible port", "HTTPS_PROXY", "proxy:99999", /http:\/\/user/],
+  ["a proxy in quotes", "HTTPS_PROXY", '"http://proxy:8080"', /http:\/\/user/],
+  ["a key in quotes", "AUDIO_API_KEY", '"sk-good-0123456789"', /active API key/],
+  ["half a pair of quotes", "AUDIO_API_KEY", "sk-good-0123456789'", /active API/],
+  ["a variable's name for a key", "AUDIO_API_KEY", "$MY_KEY", /active API key/],
+  ["its name on Windows", "AUDIO_API_KEY", "%MY_KEY%", /active API key/],
+  ["a template for a key", "AUDIO_API_KEY", "<your key>", /active API key/],
+  ["a whole line for a key", "AUDIO_API_KEY", "AUDIO_API_KEY=sk-1", /active API/],
+  ["what JavaScript writes for none", "AUDIO_API_KEY", "undefined", /active API/],
+  ["what Python writes for none", "AUDIO_BASE_URL", "None", /such as https:/],
+  ["a header for a key", "AUDIO_API_KEY", "Bearer sk-good", /active API key/],
+  ["an address in quotes", "AUDIO_BASE_URL", "'https://x.org'", /such as https:/],
+  ["a variable's name for an address", "AUDIO_BASE_URL", "$URL", /such as https:/],
+  ["a store in quotes", "AUDIO_STORE_URL", '"postgres://h/d"', /Unset/],
 ];
 
 describe("a wrong setting", () => {
-  it.each(BAD)("(%s) is one fault that names the variable and its fix", (_what, env, variable, fix) => {
-    const { issues } = readConfig(env, "linux", "/home/someone");
-    expect(issues.map((fault) => fault.variable)).toEqual([variable]);
-    expect(issues[0]?.message).toContain(variable);
-    expect(issues[0]?.fix).toMatch(fix);
-  });
+  it.each(BAD)(
+    "(%s) is one fault that names the variable and its fix",
+    (_what, variable, value, fix, more = GOOD) => {
+      const { issues } = readConfig({ ...more, [variable]: value }, "linux", "/home/someone");
+      expect(issues.map((fault) => fault.variable)).toEqual([variable]);
+      expect(issues[0]?.message).toContain(variable);
+      expect(issues[0]?.fix).toMatch(fix);
+    },
+  );
 
   it("does not hide the others: the running server reports all at once, and sends nothing", async () => {
-    const wrong = BAD.filter(([, env]) => env["AUDIO_BASE_URL"] === GOOD.AUDIO_BASE_URL);
-    const env = Object.assign({}, ...wrong.map(([, bad]) => bad));
+    const wrong = BAD.filter(
+      ([, variable, , , more = GOOD]) => variable !== "AUDIO_BASE_URL" && more === GOOD,
+    );
+    const env = Object.fromEntries(wrong.map(([, variable, value]) => [variable, value ?? ""]));
     const setup = await openFaultSetup({
-      env: { ...env, AUDIO_STATE_DIR: "./state", AUDIO_API_KEY: "sk\u00fc" },
+      env: { ...GOOD, ...env, AUDIO_STATE_DIR: "./state", AUDIO_API_KEY: "sk\u00fc" },
     });
     const outcome = await setup.server.call("generate_audio", { prompt: "x" });
     expect(errorOf(outcome)).toMatchObject({
@@ -163,7 +113,7 @@ describe("a wrong setting", () => {
       http_status: null,
       retryable: false,
     });
-    for (const [, , variable] of wrong) expect(resultTextOf(outcome)).toContain(variable);
+    for (const [, variable] of wrong) expect(resultTextOf(outcome)).toContain(variable);
     expect(setup.service.exchanges).toEqual([]);
   });
 });

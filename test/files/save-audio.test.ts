@@ -231,25 +231,6 @@ describe("without hard links", () => {
     expect(error).toMatchObject({ code: "output_not_writable" });
     expect(process.cpuUsage(before).user / 1e6).toBeLessThan(20);
   });
-
-  it("a kill at any moment leaves only whole files under visible names", async () => {
-    const path = newFolder();
-    const shownNames = async (): Promise<string[]> =>
-      (await listing(path)).filter((name) => !name.startsWith("."));
-    for (let round = 0; round < 6; round += 1) {
-      const child = spawn(process.execPath, childArguments(path, "many"), {
-        stdio: ["ignore", "pipe", "inherit"],
-      });
-      await new Promise((resolve) => child.stdout.once("data", resolve));
-      await new Promise((resolve) => setTimeout(resolve, 7 * round));
-      // On a busy machine, the earlier processes may have been killed before their first file was complete.
-      if (round === 5) await expect.poll(shownNames, { timeout: 30_000 }).not.toEqual([]);
-      const exited = new Promise((resolve) => child.once("exit", resolve));
-      child.kill("SIGKILL");
-      await exited;
-    }
-    for (const name of await shownNames()) expect(statSync(join(path, name)).size).toBe(16 * 16384);
-  }, 60_000);
 });
 
 describe("audio that does not look like its format", () => {
@@ -369,7 +350,6 @@ describe("a failure", () => {
 });
 
 const CHILD = `
-  const noLinks = () => Promise.reject(Object.assign(new Error("no links"), { code: "EPERM", syscall: "link" }));
   const { openOutputFolder } = await import(process.argv[1]);
   const { saveAudio } = await import(process.argv[2]);
   const folder = await openOutputFolder(process.argv[3]);
@@ -382,10 +362,6 @@ const CHILD = `
     if (process.argv[4] === "hang") await new Promise((resolve) => setTimeout(resolve, 60000));
   };
   const request = { folder, fileName: "a.mp3", mayKeepWrongFormat: true, format: "mp3", writeAudio, clock: { wallMs: Date.now } };
-  for (let n = 0; process.argv[4] === "many"; n += 1) {
-    const fileName = "take-" + process.pid + "-" + n + ".mp3";
-    await saveAudio({ ...request, fileName, makeLink: noLinks });
-  }
   await saveAudio(request).catch((error) => console.log(error.code));
 `;
 const source = (name: string): string => new URL(`../../src/files/${name}`, import.meta.url).href;

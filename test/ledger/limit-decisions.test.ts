@@ -15,42 +15,14 @@ const sendsAgo = (...agoMs: number[]) => agoMs.map((ago) => ({ id: `${ago}`, atS
 const decide = (facts: Partial<LimitFacts>) => decideHold({ ...FREE, ...facts }, TIMING, NOW_MS);
 
 describe("a submission", () => {
-  it("may leave if nothing holds it", () => {
-    expect(decide({})).toBeNull();
-    expect(decide({ sends: sendsAgo(1, 2, 3, 4, 5), slotEndsMs: [NOW_MS + 1] })).toBeNull();
-  });
-
-  it("is held by the oldest of six, and may leave as soon as that one leaves the minute", () => {
-    const hold = decide({ sends: sendsAgo(50_000, 4, 3, 2, 1, 0) });
-    expect(hold).toEqual({ reason: "rate", retryMs: windowMs - 50_000 });
-  });
-
   it("is held by the one of more than six that leaves room, whatever their order", () => {
     const hold = decide({ sends: sendsAgo(1, 50_000, 2, 40_000, 3, 30_000, 4, 20_000) });
     expect(hold).toEqual({ reason: "rate", retryMs: windowMs - 30_000 });
   });
 
-  it("is held by two tasks, and asked for again within a second because nothing tells when they end", () => {
-    const hold = decide({ slotEndsMs: [NOW_MS + 400_000, NOW_MS + 300_000] });
-    expect(hold).toEqual({ reason: "concurrency", retryMs: TIMING.maxRetryMs });
-    expect(decide({ slotEndsMs: [NOW_MS + 400_000, NOW_MS] })).toBeNull();
-  });
-
-  it("is held by the cooldown first, then by the rate, then by the slots", () => {
-    const all = { cooldownUntilMs: NOW_MS + 5000, sends: sendsAgo(0, 0, 0, 0, 0, 0) };
-    const slotEndsMs = [NOW_MS + 9000, NOW_MS + 9000];
-    expect(decide({ ...all, slotEndsMs })).toEqual({ reason: "cooldown", retryMs: 5000 });
-    expect(decide({ ...all, slotEndsMs, cooldownUntilMs: NOW_MS })?.reason).toBe("rate");
-    expect(decide({ slotEndsMs, mustLetPass: true })?.reason).toBe("concurrency");
-  });
-
   it("is not held by a pause that no service can ask for: the clock has restarted", () => {
     expect(parseCooldownEnd(NOW_MS + 24 * 3_600_000, NOW_MS)).toBe(0);
     expect(parseCooldownEnd(NOW_MS + 600_000, NOW_MS)).toBe(NOW_MS + 600_000);
-  });
-
-  it("of a narration lets a person's request pass", () => {
-    expect(decide({ mustLetPass: true })?.reason).toBe("concurrency");
   });
 
   it("never leaves if six did within the minute, in any history", () => {

@@ -18,7 +18,7 @@ import type { Database } from "../../src/ledger/database.ts";
 import { failureOf } from "../api/failure.ts";
 import { asOrdinaryUser, mountedFolder, NO_MOUNT, removeFolders } from "../files/folders.ts";
 import { scratchFolder } from "../support/scratch.ts";
-import { NOT_LINUX, ON_WINDOWS, skipBecause } from "../support/skip-because.ts";
+import { ON_WINDOWS, skipBecause } from "../support/skip-because.ts";
 import { addSend, listSends, openTestDatabase, read, write } from "./shared-database.ts";
 
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
@@ -73,21 +73,6 @@ describe("the ledger's folder", () => {
     await checkOnce(stateDir);
     expect(modeOf(stateDir)).toBe(0o755);
     expect(modeOf(join(stateDir, "ledger.sqlite"))).toBe(0o600);
-  });
-
-  it("that is not writable is reported, with the path", async () => {
-    const folder = scratchFolder();
-    writeFileSync(join(folder, "file"), "");
-    const stateDir = join(folder, "file", "state");
-    const failure = await failureOf(checkOnce(stateDir));
-    expect(failure.code).toBe("store_unavailable");
-    expect(failure.message).toContain(stateDir);
-    expect(failure.remedy).toContain("AUDIO_STATE_DIR");
-  });
-
-  it("on a file system without folders fails at once", skipBecause(NOT_LINUX), async () => {
-    const failure = await failureOf(checkOnce("/proc/audio-generation/state"));
-    expect(failure.code).toBe("store_unavailable");
   });
 
   it("that is read-only is reported", skipBecause(ON_WINDOWS), async () => {

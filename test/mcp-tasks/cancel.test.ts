@@ -59,19 +59,6 @@ describe("an MCP task that is cancelled", () => {
     expect(service.tasks.size).toBe(2);
   });
 
-  it("a process that reads the cancellation only from the ledger does not send the task", async () => {
-    const service = await startService();
-    const start = await windowsOn(service);
-    const release = holdSubmissions(service);
-    const [worker, other] = [start(), start()];
-    const mcpTaskId = await startWork(worker);
-    await other.cancel(mcpTaskId);
-    release();
-    await waitForItsTurn(worker);
-    expect(service.tasks.size).toBe(1);
-    expect(await worker.fetchTask(mcpTaskId)).toMatchObject({ status: "cancelled" });
-  });
-
   it("an accepted task continues, and is paid and saved", async () => {
     const service = await startService({ processingMs: 400 });
     const start = await windowsOn(service);
@@ -116,24 +103,6 @@ describe("an MCP task that is cancelled", () => {
     expect(await plain).toMatchObject({ structuredContent: { status: "succeeded" } });
     expect(await client.fetchTask(mcpTaskId)).toMatchObject({ status: "cancelled" });
     expect(service.tasks.size).toBe(1);
-  });
-
-  it("does not stop a job that a plain call returned as continuing", async () => {
-    const service = await startService();
-    const start = await windowsOn(service);
-    const release = holdSubmissions(service);
-    const client = start();
-    // The first request of a process is slow, because it loads code. Make one before the call that waits only briefly.
-    await client.call("get_task", { task_id: "task-of-nobody" }, {});
-    const plain = await client.call("generate_audio", { ...CALL, wait_seconds: 2 }, {});
-    expect(plain).toMatchObject({ structuredContent: { status: "waiting" } });
-    const mcpTaskId = await startWork(client);
-    await client.cancel(mcpTaskId);
-    await expect.poll(() => client.fetchTask(mcpTaskId)).toMatchObject({ status: "cancelled" });
-    release();
-    const task_id = Reflect.get(Object(Reflect.get(plain, "structuredContent")), "task_id");
-    const saved = await client.call("get_task", { task_id, wait_seconds: 20 }, {});
-    expect(saved).toMatchObject({ structuredContent: { status: "succeeded" } });
   });
 
   it("ends one of two tasks of a text; the other one is made", async () => {

@@ -100,11 +100,7 @@ describe("a call as a task", () => {
 
   it("reports a refusal in every process, also after a later call succeeded", async () => {
     const client = start();
-    service.intercept = ({ kind }, response) => {
-      if (kind !== "create") return false;
-      service.refuse(response, 402, "insufficient_credits");
-      return true;
-    };
+    service.refuseEvery("create", 402, "insufficient_credits");
     const mcpTaskId = await client.begin(CALL);
     const reported = await client.waitForEnd(mcpTaskId);
     expect(resultOf(reported)).toMatchObject({

@@ -5,17 +5,15 @@
 import { existsSync } from "node:fs";
 import { CreateTaskResultV2Schema } from "@modelcontextprotocol/ext-tasks/core/v2";
 import { describe, expect, it } from "vitest";
-import { z } from "zod";
 import { buildText, narrationOutput, PART_BYTES } from "../narration/narrator.ts";
 import { startService, useTestFolders } from "../processes/server-processes.ts";
 import { holdSubmissions } from "../support/held-submissions.ts";
 import { resultOf, TASKS, type TaskNow } from "../support/task-client.ts";
-import { KILLED, pause, startClient, windowsOn } from "./task-processes.ts";
+import { KILLED, startClient, windowsOn } from "./task-processes.ts";
 
 const SPOKEN = { processingMs: 100, audioBytes: PART_BYTES, audioSeconds: 4 };
 const CALL = { text: buildText("One", "Two", "Three"), output_format: "pcm", max_credits: 1000 };
 
-const plannedIn = z.object({ structuredContent: narrationOutput });
 const narrationOf = (now: TaskNow) => narrationOutput.parse(resultOf(now).structuredContent);
 
 describe("a narration as an MCP task", () => {
@@ -62,65 +60,6 @@ describe("a narration as an MCP task", () => {
       credits: { max: 1000 },
     });
     expect(service.tasks.size).toBe(3);
-  });
-
-  it("stops at its limit, also in a new process", async () => {
-    const service = await startService(SPOKEN);
-    const start = await windowsOn(service);
-    const killTarget = start(KILLED);
-    const { max_credits: _, ...plan } = CALL;
-    const { narration_id } = plannedIn.parse(await killTarget.call("narrate", plan, {})).structuredContent;
-    // The first call with a limit below the suggested one is answered with the plan.
-    await killTarget.call("narrate", { narration_id, max_credits: 155 }, {});
-    const mcpTaskId = await killTarget.begin({ narration_id, max_credits: 155 }, "narrate");
-    await killTarget.pollUntil(mcpTaskId, () => service.tasks.size > 0);
-    await killTarget.kill();
-    const successor = start();
-    const ended = await successor.waitForEnd(mcpTaskId);
-    const stopped = narrationOf(ended);
-    expect(stopped).toMatchObject({ status: "stopped", problems: [{ code: "max_credits_reached" }] });
-    expect(service.tasks.size).toBe(1);
-    // A call with a higher limit gets another MCP task, and the first one keeps its result.
-    const more = await successor.begin(CALL, "narrate");
-    expect(more).not.toBe(mcpTaskId);
-    await successor.pollUntil(more, () => service.tasks.size >= 2);
-    expect(await successor.fetchTask(mcpTaskId)).toEqual(ended);
-    expect(narrationOf(await successor.waitForEnd(more)).status).toBe("finished");
-    expect(await successor.fetchTask(mcpTaskId)).toEqual(ended);
-  });
-
-  it("never continues after its cancellation", async () => {
-    const service = await startService(SPOKEN);
-    const start = await windowsOn(service);
-    const release = holdSubmissions(service);
-    const client = start();
-    const mcpTaskId = await client.begin(CALL, "narrate");
-    await client.pollUntil(mcpTaskId, () => service.count("create") > 0);
-    await client.cancel(mcpTaskId);
-    expect((await client.fetchTask(mcpTaskId)).status).toBe("cancelled");
-    release();
-    await pause(900);
-    await client.close();
-    const successor = start();
-    expect((await successor.fetchTask(mcpTaskId)).status).toBe("cancelled");
-    await pause(300);
-    expect(service.tasks.size).toBe(0);
-    const next = await successor.begin(CALL, "narrate");
-    expect(next).not.toBe(mcpTaskId);
-    expect(narrationOf(await successor.waitForEnd(next)).status).toBe("finished");
-    expect((await successor.fetchTask(mcpTaskId)).status).toBe("cancelled");
-  });
-
-  it("continues for a plain call if its task is cancelled", async () => {
-    const service = await startService({ ...SPOKEN, processingMs: 300 });
-    const start = await windowsOn(service);
-    const client = start();
-    const mcpTaskId = await client.begin(CALL, "narrate");
-    await client.call("narrate", { ...CALL, wait_seconds: 0 }, {});
-    await client.cancel(mcpTaskId);
-    expect((await client.fetchTask(mcpTaskId)).status).toBe("cancelled");
-    const plain = await client.call("narrate", { ...CALL, wait_seconds: 20 }, {});
-    expect(plain).toMatchObject({ structuredContent: { status: "finished" } });
   });
 });
 

@@ -2,16 +2,12 @@
  * However a narration ends, both the text and the structured result say what the file lacks, what is not spoken, and
  * why it ended.
  */
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { startBinClient } from "../support/tool-client.ts";
 import { resultTextOf, type ToolOutcome } from "../support/tool-result.ts";
-import { buildText, Narrator, narrationOf, PART_BYTES } from "./narrator.ts";
+import { buildText, narrationOf, openNarratorEach, PART_BYTES } from "./narrator.ts";
 
-let narrator: Narrator;
-beforeEach(async () => {
-  narrator = await Narrator.start();
-});
-afterEach(() => narrator.stop());
+const narrator = openNarratorEach();
 
 const CODE = "\n\n```\nnpm ci\n```\n";
 const TEXT = `${buildText("One", "Two", "Three")}${CODE}`;
@@ -67,11 +63,7 @@ async function midway(signal?: AbortSignal): Promise<string> {
 
 /** Waits until the paid audio is in a file, and returns the result of another call. */
 async function joined(args: Record<string, unknown>): Promise<ToolOutcome> {
-  narrator.service.intercept = ({ kind }, response, self) => {
-    if (kind !== "create") return false;
-    self.refuse(response, 503, "api_unavailable");
-    return true;
-  };
+  narrator.service.refuseEvery("create", 503, "api_unavailable");
   const countFiles = async (): Promise<number> => narrationOf(await narrate(args)).files.length;
   await expect.poll(countFiles, LONG).toBe(1);
   return await narrate(args);
@@ -150,8 +142,7 @@ it.each(ENDS)("%s", async (_what, end, lacks, why) => {
 });
 
 it("the end of its process", async () => {
-  await narrator.stop();
-  narrator = await Narrator.start({}, {}, startBinClient);
+  await narrator.reopen({}, {}, startBinClient);
   await midway();
   process.kill(narrator.client.pid, "SIGKILL");
   await narrator.restart();

@@ -3,10 +3,10 @@
  */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { MAX_TEXT_FILE_BYTES } from "../../src/files/text-bytes.ts";
 import { resultTextOf } from "../support/tool-result.ts";
-import { Narrator } from "./narrator.ts";
+import { openNarratorAll } from "./narrator.ts";
 
 const LARGE_BYTES = 256 * 1024;
 const filled = (unit: string, bytes: number): string => unit.repeat(Math.floor(bytes / unit.length));
@@ -19,16 +19,14 @@ const PLANNED_OR_REFUSED =
   /A plan of \d+ parts|Planning the text took (?:longer than 15 s|more than 1024 MiB)/;
 const TOO_MANY = /headings.*at most 20000 parts|took longer/;
 
-let narrator: Narrator;
+const narrator = openNarratorAll();
 let inputDir: string;
 beforeAll(async () => {
-  narrator = await Narrator.start();
   inputDir = join(narrator.testFolders.root, "texts");
   await mkdir(inputDir);
   // A smaller time scale would shorten limits of time, but not the work.
   await narrator.restart({ AUDIO_INPUT_DIR: inputDir, AUDIO_TIME_SCALE: "1" });
 });
-afterAll(() => narrator.stop());
 
 /** Kinds of text that are tried in a file of the maximum size. */
 const LARGEST = [

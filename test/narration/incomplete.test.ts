@@ -1,13 +1,9 @@
 /** A narration that ended early leaves a file of what is paid for, and a result that says what is missing. */
 import { readFile } from "node:fs/promises";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { buildText, Narrator, PART_BYTES, paragraph } from "./narrator.ts";
+import { describe, expect, it } from "vitest";
+import { buildText, openNarratorEach, PART_BYTES, paragraph } from "./narrator.ts";
 
-let narrator: Narrator;
-beforeEach(async () => {
-  narrator = await Narrator.start();
-});
-afterEach(() => narrator.stop());
+const narrator = openNarratorEach();
 
 const FOUR = buildText("One", "Two", "Three", "Four");
 const PAUSE_BYTES = 0.6 * 24_000 * 2;
@@ -119,9 +115,8 @@ it("an incomplete file keeps its name when it gets more parts, and chapters with
 });
 
 it("a chapter's file is saved as soon as its parts are, while the others are made", async () => {
-  await narrator.stop();
   const processingMsOf = (prompt: string): number => (prompt.includes("Two begins") ? 60_000 : 20);
-  narrator = await Narrator.start({}, { processingMsOf });
+  await narrator.reopen({}, { processingMsOf });
   const text = `# Down\n\n${paragraph("One")}\n\n# Up\n\n${paragraph("Two")}`;
   const args = { text, files: "chapters", file_name: "book", max_credits: 5000, wait_seconds: 0 };
   const { narration_id } = await narrator.narrate(args);
@@ -163,23 +158,6 @@ describe("a finished narration without a part that failed", () => {
     const whole = await narrator.narrate({ narration_id, max_credits: Number(limit), skip_failed: false });
     expect(whole).toMatchObject({ status: "finished", parts: { saved: 4, failed: 0 }, problems: [] });
   });
-
-  it("names it even if it was a separate chapter", async () => {
-    narrator.service.intercept = ({ kind, taskId }, _response, self) => {
-      const task = self.tasks.get(taskId ?? "");
-      if (kind === "query" && task?.body.includes("Two begins") === true) task.status = "failed";
-      return false;
-    };
-    const text = `# Down\n\n${paragraph("One")}\n\n# Up\n\n${paragraph("Two")}`;
-    const args = { text, files: "chapters", max_credits: 1000, skip_failed: true };
-    await narrator.narrate(args);
-    const again = await narrator.narrate(args);
-    expect(again).toMatchObject({
-      status: "finished",
-      files: [{ chapter: "Down" }],
-      problems: [{ part: 2 }],
-    });
-  });
 });
 
 it("what a narration cost that finished in the background states its total cost, and that of this call, in the first result", async () => {
@@ -193,8 +171,7 @@ it("what a narration cost that finished in the background states its total cost,
 });
 
 it("a choice of skip_failed that is made while a part runs applies when that part fails", async () => {
-  await narrator.stop();
-  narrator = await Narrator.start({ AUDIO_WAIT_SECONDS: "1" }, { processingMs: 600_000 });
+  await narrator.reopen({ AUDIO_WAIT_SECONDS: "1" }, { processingMs: 600_000 });
   let hasTwoFailed = false;
   narrator.service.intercept = ({ kind, taskId }, response, self) => {
     const task = self.tasks.get(taskId ?? "");

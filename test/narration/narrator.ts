@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { RESERVED_CREDITS } from "../../src/contract/billing.ts";
 import { FAST } from "../support/bin-under-test.ts";
-import { openEach } from "../support/e2e-setup.ts";
+import { openAll, openEach } from "../support/e2e-setup.ts";
 import { FakeService, type FakeServiceOptions } from "../support/fake-service.ts";
 import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
 import { startToolClient, type ToolClient } from "../support/tool-client.ts";
@@ -84,10 +84,10 @@ export const buildText = (...names: readonly string[]): string => names.map(para
 export const PART_BYTES = 4 * 24_000 * 2;
 
 export class Narrator {
-  readonly service: FakeService;
-  readonly testFolders: TestFolders;
-  readonly #connect: typeof startToolClient;
+  service: FakeService;
+  testFolders: TestFolders;
   client: ToolClient;
+  readonly #connect: typeof startToolClient;
 
   private constructor(
     service: FakeService,
@@ -156,6 +156,16 @@ export class Narrator {
     this.client = await this.#connect(this.testFolders.env(this.service, { ...FAST, ...more }));
   }
 
+  /** Takes a new service, new folders and a new client in place of the present ones. */
+  async reopen(...options: Parameters<typeof Narrator.start>): Promise<void> {
+    await this.stop();
+    ({
+      service: this.service,
+      testFolders: this.testFolders,
+      client: this.client,
+    } = await Narrator.start(...options));
+  }
+
   async stop(): Promise<void> {
     await this.client.close();
     await this.service.stop();
@@ -163,9 +173,18 @@ export class Narrator {
   }
 }
 
+type NarratorOptions = Parameters<typeof Narrator.start>;
+
 /** Opens a narrator before each test of a file, and stops it afterwards. */
-export const openNarratorEach = (...options: Parameters<typeof Narrator.start>): Narrator =>
+export const openNarratorEach = (...options: NarratorOptions): Narrator =>
   openEach(
+    () => Narrator.start(...options),
+    (narrator) => narrator.stop(),
+  );
+
+/** Opens one narrator before all tests of a file, and stops it afterwards. */
+export const openNarratorAll = (...options: NarratorOptions): Narrator =>
+  openAll(
     () => Narrator.start(...options),
     (narrator) => narrator.stop(),
   );

@@ -3,7 +3,7 @@ import { rm } from "node:fs/promises";
 import { beforeEach, describe, expect, it } from "vitest";
 import { FAST } from "../support/bin-under-test.ts";
 import { startBinClient, startToolClient } from "../support/tool-client.ts";
-import { errorOf, generate } from "../support/tool-result.ts";
+import { errorOf } from "../support/tool-result.ts";
 import { buildText, narrationOf, openNarratorEach } from "./narrator.ts";
 
 const narrator = openNarratorEach();
@@ -14,11 +14,7 @@ it.each([
   ["402", 402, "insufficient_credits", /At least 150 credits must be available/],
   ["401", 401, "invalid_api_key", /AUDIO_API_KEY.*the server has to be restarted/],
 ])("a refusal inside a narration %s says what is needed", async (_status, status, code, words) => {
-  narrator.service.intercept = ({ kind }, response, self) => {
-    if (kind !== "create") return false;
-    self.refuse(response, status, code);
-    return true;
-  };
+  narrator.service.refuseEvery("create", status, code);
   const reported = await narrator.narrate({ text: TWO, max_credits: 1000 });
   expect(reported).toMatchObject({ status: "stopped", problems: [{ code }] });
   expect(reported.message).toMatch(words);
@@ -57,15 +53,6 @@ describe("an account whose credits suffice for one task at a time", () => {
     await expect.poll(() => narrator.service.count("create")).toBeGreaterThan(1);
     process.kill(other.pid, "SIGKILL");
     expect(await running).toMatchObject({ status: "finished", parts: { saved: 2 } });
-  });
-
-  it("lets a direct request wait for the part that runs", async () => {
-    const started = await narrator.narrate({ text: "Only one part.", max_credits: 1000, wait_seconds: 0 });
-    await expect.poll(() => narrator.service.tasks.size).toBe(1);
-    const call = { prompt: "Beside it", wait_seconds: 20 };
-    expect((await generate(narrator.client, call)).status).toBe("succeeded");
-    const { narration_id } = started;
-    expect(await narrator.narrate({ narration_id })).toMatchObject({ status: "finished" });
   });
 });
 

@@ -1,16 +1,12 @@
 /** Remarks describe the text of the call, both in the plan and with the finished file. */
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { Narrator } from "./narrator.ts";
+import { expect, it } from "vitest";
+import { openNarratorAll } from "./narrator.ts";
 
 const WORDS = "# Setup\n\nIt takes a minute.";
 const WITH_CODE = `${WORDS}\n\n\`\`\`sh\nnpm ci\n\`\`\``;
 const UNSPOKEN_CODE = 'Not spoken: a block of code ("npm ci").';
 
-let narrator: Narrator;
-beforeAll(async () => {
-  narrator = await Narrator.start();
-});
-afterAll(() => narrator.stop());
+const narrator = openNarratorAll();
 
 it("the plan says for each of two texts with the same parts what it omits", async () => {
   const without = await narrator.narrate({ text: WORDS });

@@ -1,18 +1,16 @@
 /** `replace`: a narration's files take the names of unchanged files that this server saved, and of no other files. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { afterEach, beforeEach, expect, it } from "vitest";
-import { buildText, type NarrationOutput, Narrator, paragraph } from "./narrator.ts";
+import { beforeEach, expect, it } from "vitest";
+import { buildText, type NarrationOutput, openNarratorEach, paragraph } from "./narrator.ts";
 
-let narrator: Narrator;
+const narrator = openNarratorEach();
 let texts: string;
 beforeEach(async () => {
-  narrator = await Narrator.start();
   texts = join(narrator.testFolders.root, "texts");
   mkdirSync(texts);
   await narrator.restart({ AUDIO_INPUT_DIR: texts });
 });
-afterEach(() => narrator.stop());
 
 const names = ({ files }: NarrationOutput): string[] => files.map(({ path }) => basename(path));
 const companionNames = ({ files }: NarrationOutput): string[] =>
@@ -96,27 +94,6 @@ it("a number that was added because of another audio format is not blamed on a f
   }
 });
 
-it("a row that goes back to its earlier text takes its name again", async () => {
-  await sheet(["Alpha one,a", "Bravo two,b"]);
-  const earlier = readFileSync(out("b.pcm"));
-  await sheet(["Alpha one,a", "Bravo three,b"], { replace: true });
-  const back = await sheet(["Alpha one,a", "Bravo two,b"], { replace: true });
-  expect(names(back)).toEqual(["a.pcm", "b.pcm"]);
-  expect(await saved()).toEqual(["a.pcm", "b.pcm"]);
-  expect(readFileSync(out("b.pcm")).equals(earlier)).toBe(true);
-});
-
-it("a file that somebody edited or added stays", async () => {
-  await sheet(["Alpha one,a", "Bravo two,b"]);
-  writeFileSync(out("b.pcm"), "edited");
-  writeFileSync(out("c.pcm"), "brought");
-  const done = await sheet(["Alpha one,a", "Bravo three,b", "Charlie,c"], { replace: true });
-  expect(names(done)).toEqual(["a.pcm", "b-2.pcm", "c-2.pcm"]);
-  expect(done.message).toContain("This server did not save those files, or they have changed since.");
-  expect(readFileSync(out("b.pcm"), "utf8")).toBe("edited");
-  expect(readFileSync(out("c.pcm"), "utf8")).toBe("brought");
-});
-
 it("rows that swap their names get each other's", async () => {
   await sheet(["Alpha one,a", "Bravo two,b"]);
   const [a, b] = [readFileSync(out("a.pcm")), readFileSync(out("b.pcm"))];
@@ -125,18 +102,6 @@ it("rows that swap their names get each other's", async () => {
   expect(readFileSync(out("b.pcm")).equals(a)).toBe(true);
   expect(readFileSync(out("a.pcm")).equals(b)).toBe(true);
   expect(narrator.service.count("create")).toBe(2);
-});
-
-it("an edit gets the name of the narration, with its captions", async () => {
-  const text = buildText("One", "Two");
-  const { narration_id } = await narrator.narrate({ text, max_credits: 900, file_name: "tale" });
-  const captions = readFileSync(out("tale.vtt"), "utf8");
-  const edits = [{ quote: "So ends Two", replacement: "So closes Two" }];
-  const call = { narration_id, edits, max_credits: 900, file_name: "tale", replace: true };
-  expect(names(await narrator.narrate(call))).toEqual(["tale.pcm"]);
-  expect(await saved()).toEqual(["tale.pcm", "tale.vtt"]);
-  expect(captions).toContain("So ends Two.");
-  expect(readFileSync(out("tale.vtt"), "utf8")).toContain("So closes Two.");
 });
 
 it("another take gets the name of the earlier one, and the earlier take can be restored free of charge", async () => {
@@ -154,22 +119,6 @@ it("another take gets the name of the earlier one, and the earlier take can be r
   expect(await saved()).toEqual(["tale.pcm", "tale.vtt"]);
   expect(existsSync(out("tale (previous).pcm"))).toBe(false);
   expect(narrator.service.count("create")).toBe(3);
-});
-
-it("replace applies only to the call that states it", async () => {
-  const text = buildText("One", "Two");
-  const { narration_id } = await narrator.narrate({ text, max_credits: 900, file_name: "tale" });
-  const take = (number: number) => ({
-    narration_id,
-    max_credits: 900,
-    retakes: [{ quote: "So ends Two", take: number }],
-  });
-  await narrator.narrate({ ...take(2), replace: true });
-  const bytes = readFileSync(out("tale.pcm"));
-  expect(names(await narrator.narrate(take(3)))).toEqual(["tale-2.pcm"]);
-  const [listed] = (await narrator.client.call("list_tasks", {})).content;
-  expect(listed?.text).toContain(`${out("tale-2.pcm")} (with captions) (earlier: ${out("tale.pcm")})`);
-  expect(readFileSync(out("tale.pcm")).equals(bytes)).toBe(true);
 });
 
 it("another take gets the name of the earlier one, however many narrations are newer", async () => {

@@ -2,21 +2,16 @@
  * One narration in several clients: followed, cancelled, taken over, edited while it runs, on a disk that refuses
  * writes.
  */
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { FAST } from "../support/bin-under-test.ts";
 import { killHard } from "../support/processes.ts";
 import { startBinClient, startToolClient } from "../support/tool-client.ts";
 import { errorOf, resultTextOf } from "../support/tool-result.ts";
-import { buildText, Narrator, narrationOf, PART_BYTES } from "./narrator.ts";
+import { buildText, narrationOf, openNarratorEach } from "./narrator.ts";
 
-let narrator: Narrator;
-
-beforeEach(async () => {
-  narrator = await Narrator.start();
-});
-afterEach(() => narrator.stop());
+const narrator = openNarratorEach();
 
 /** A busy machine needs seconds to start a process. */
 const LONG = { timeout: 20_000, interval: 10 };
@@ -117,17 +112,6 @@ describe("a narration", () => {
     expect(narrator.service.tasks.size).toBe(8);
   });
 
-  it("sends a single request before its own next part", async () => {
-    narrator.service.processingMs = 200;
-    await narrator.narrate({ text: EIGHT, max_credits: 5000, wait_seconds: 0 });
-    await expect.poll(() => narrator.service.count("create"), LONG).toBeGreaterThan(1);
-    const before = narrator.service.count("create");
-    await narrator.client.call("generate_audio", { prompt: "Me first", output_format: "pcm" });
-    const order = narrator.service.exchanges.filter(({ kind }) => kind === "create").map(({ body }) => body);
-    const position = order.findIndex((body) => body.includes("Me first"));
-    expect(position - before).toBeLessThanOrEqual(1);
-  });
-
   it("keeps its first plan, whatever happens to its input file", async () => {
     const inputDir = join(narrator.testFolders.root, "texts");
     await mkdir(inputDir);
@@ -143,51 +127,6 @@ describe("a narration", () => {
     expect(spoken.some((body) => body.includes("Changed"))).toBe(false);
     const edited = await narrator.narrate({ file: "story.txt" });
     expect(edited).toMatchObject({ status: "planned", parts: { total: 2, already_paid: 1 } });
-  });
-
-  it("fetches a deleted part again, and joins again, free of charge", async () => {
-    const text = buildText("One", "Two");
-    const done = await narrator.narrate({ text, max_credits: 1000 });
-    await rm(narrator.testFolders.outputDir, { recursive: true });
-    const again = await narrator.narrate({ text, max_credits: 1000 });
-    expect(again).toMatchObject({ status: "finished", credits: { charged: 20 } });
-    expect((await readFile(again.files[0]?.path ?? "")).length).toBeGreaterThan(2 * PART_BYTES);
-    expect(again.files[0]?.sha256).toBe(done.files[0]?.sha256);
-    expect(narrator.service.count("create")).toBe(2);
-  });
-
-  it("reports the fault of the folder, and continues when it is corrected", async () => {
-    await writeFile(narrator.testFolders.outputDir, "a file is where the folder should be");
-    const stopped = await narrator.narrate({ text: buildText("One"), max_credits: 1000 });
-    expect(stopped).toMatchObject({ status: "stopped", problems: [{ code: "output_not_writable" }] });
-    expect(narrator.service.count("create")).toBe(0);
-    await rm(narrator.testFolders.outputDir);
-    expect((await narrator.narrate({ text: buildText("One"), max_credits: 1000 })).status).toBe("finished");
-  });
-
-  it("stops at the budget, which applies beside its own limit", async () => {
-    await narrator.restart({ AUDIO_CREDIT_BUDGET: "170" });
-    const stopped = await narrator.narrate({
-      text: buildText("One", "Two", "Three", "Four"),
-      max_credits: 5000,
-    });
-    expect(stopped).toMatchObject({ status: "stopped", problems: [{ code: "budget_exceeded" }] });
-    expect(narrator.service.tasks.size).toBe(3);
-  });
-});
-
-describe("speakers", () => {
-  const text = "ANNA: Good morning.\n\nBEN: Good night.";
-
-  it.each([
-    ["as lines", ["ANNA: kian_en_zh", "BEN: cedric_en_zh"]],
-    ["as a map", { ANNA: "kian_en_zh", BEN: "cedric_en_zh" }],
-  ])("given %s speak with their own voices, and their names are not spoken", async (_how, voices) => {
-    await narrator.narrate({ text, voices, max_credits: 1000 });
-    const bodies = [...narrator.service.tasks.values()].map(({ body }): unknown => JSON.parse(body));
-    expect(bodies).toHaveLength(2);
-    expect(bodies).toContainEqual(expect.objectContaining({ prompt: "Good morning.", voice: "kian_en_zh" }));
-    expect(bodies).toContainEqual(expect.objectContaining({ prompt: "Good night.", voice: "cedric_en_zh" }));
   });
 });
 
@@ -300,20 +239,6 @@ describe("the limit", () => {
     expect(narrator.service.tasks.size).toBe(taskCountBefore);
   });
 
-  it("is not spent on a part whose failure was charged, before a call requests it", async () => {
-    narrator.service.intercept = (exchange, response, self) => {
-      const task = self.tasks.get(exchange.taskId ?? "");
-      if (exchange.kind !== "query" || task === undefined) return false;
-      task.status = "failed";
-      const billing = { reserved_credits: 150, charged_credits: 100, refunded_credits: 50 };
-      self.json(response, 200, { ...self.view(task), billing });
-      return true;
-    };
-    const stopped = await narrator.narrate({ text: buildText("One"), max_credits: 5000 });
-    expect(stopped).toMatchObject({ status: "stopped", credits: { charged: 100 } });
-    expect(narrator.service.tasks.size).toBe(1);
-  });
-
   it("is not spent by a call that was cancelled before it began", async () => {
     const signal = AbortSignal.abort(new Error("gone"));
     const args = { text: EIGHT, output_format: "pcm", max_credits: 5000, wait_seconds: 0 };
@@ -324,8 +249,7 @@ describe("the limit", () => {
 });
 
 it("another account's audio that is not here is bought only within the limit", async () => {
-  await narrator.stop();
-  narrator = await Narrator.start({}, { apiKeys: ["sk-first", "sk-second"], separateAccounts: true });
+  await narrator.reopen({}, { apiKeys: ["sk-first", "sk-second"], separateAccounts: true });
   const text = buildText("One", "Two", "Three");
   await narrator.narrate({ text, max_credits: 1000 });
   await rm(narrator.testFolders.outputDir, { recursive: true });

@@ -3,7 +3,7 @@
  * later.
  */
 import { expect, it } from "vitest";
-import { generate, taskOf } from "../support/tool-result.ts";
+import { taskOf } from "../support/tool-result.ts";
 import { startServer, startService, useTestFolders } from "./server-processes.ts";
 
 /** A minute takes 6 s, both in the server and in the service. */
@@ -14,15 +14,6 @@ const SCALE = 0.1;
  */
 const READS = 60;
 const SETTINGS = { AUDIO_TIME_SCALE: String(SCALE), AUDIO_POLL_INTERVAL_SECONDS: "0.1" };
-
-it("one task polled every 0.1 s is saved soon after it is ready, without a 429", async () => {
-  const service = await startService({ processingMs: 2000, limitScale: SCALE });
-  const client = await startServer(await useTestFolders(), service, SETTINGS);
-  const task = await generate(client, { prompt: "Impatient" });
-  expect(task.status).toBe("succeeded");
-  expect(service.count("query") + service.count("content")).toBeLessThan(READS);
-  expect(service.rateLimitedCount).toBe(0);
-});
 
 it("two tasks polled at once, and two more after them, cause no 429 either", async () => {
   const service = await startService({ processingMs: 1000, limitScale: SCALE });

@@ -45,6 +45,11 @@ function standIn<T extends object>(
   return new Proxy({} as T, handler); // every access goes to the open one
 }
 
+/** Opens and closes anything in the same way. */
+export const openAll = <T extends object>(
+  open: () => Promise<T>,
+  close: (opened: T) => Promise<unknown>,
+): T => standIn(ALL, open, close);
 export const openEach = <T extends object>(
   open: () => Promise<T>,
   close: (opened: T) => Promise<unknown>,

@@ -66,6 +66,8 @@ const PATH = /^\/api\/v1\/audio\/generations(?:\/([^/]+)(\/content)?)?$/;
 
 export const API_KEY = "sk-test-0123456789abcdef";
 
+type RefusalArguments = [status: number, code: string, message?: string, retryAfterSeconds?: number];
+
 export class FakeService {
   readonly exchanges: Exchange[] = [];
   readonly tasks = new Map<string, FakeTask>();
@@ -159,6 +161,21 @@ export class FakeService {
     const headers: Record<string, string> = status === 429 ? { "retry-after": `${retryAfterSeconds}` } : {};
     if (status === 429) this.rateLimitedCount += 1;
     this.json(response, status, { error: { code, message } }, headers);
+  }
+
+  /** Refuses the first answers of a kind from now on, and answers all others normally. */
+  refuseFirst(count: number, kind: ExchangeKind, ...why: RefusalArguments): void {
+    let remaining = count;
+    this.intercept = (exchange, response) => {
+      if (exchange.kind !== kind || remaining <= 0) return false;
+      remaining -= 1;
+      this.refuse(response, ...why);
+      return true;
+    };
+  }
+
+  refuseEvery(kind: ExchangeKind, ...why: RefusalArguments): void {
+    this.refuseFirst(Number.POSITIVE_INFINITY, kind, ...why);
   }
 
   /** Returns a task in the contract's form. */

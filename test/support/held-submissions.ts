@@ -3,11 +3,7 @@ import type { FakeService } from "./fake-service.ts";
 
 /** Makes the service refuse all submissions with 429 until the returned function is called. */
 export function holdSubmissions(service: FakeService): () => void {
-  service.intercept = ({ kind }, response) => {
-    if (kind !== "create") return false;
-    service.refuse(response, 429, "rate_limit");
-    return true;
-  };
+  service.refuseEvery("create", 429, "rate_limit");
   return () => {
     service.intercept = undefined;
   };

@@ -4,14 +4,12 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { generate, resultTextOf, taskOf } from "../../support/tool-result.ts";
 import { closeAfterEach, type FaultSetup, openFaultSetup } from "../fault-setup.ts";
-import { acceptSubmission, answerText, misbehaveNext, refusing } from "../wire.ts";
+import { acceptSubmission, answerText, refusing } from "../wire.ts";
 import {
   codeOf,
-  listSavedNames,
   pause,
   readOnlyTaskRow,
   readTaskRows,
-  waitForExchanges,
   waitForSavedFiles,
   waitUntil,
 } from "./read-from-outside.ts";
@@ -52,13 +50,6 @@ describe("one stray 404", () => {
       expect(setup.service.tasks.size).toBe(1);
     },
   );
-
-  it("to a query without a waiting caller does not prevent the saving", async () => {
-    const setup = await openFaultSetup({ service: { processingMs: 60 } });
-    setup.misbehaveNext("query", refusing(404, "not_found"));
-    await submitAndAbandon(setup, "A stray answer in the background");
-    expect(await bytesSaved(setup)).toEqual(onlyTask(setup).audio);
-  });
 });
 
 // The key of a submission names its task, whatever id the answer stated.
@@ -214,33 +205,6 @@ describe("an odd answer to a poll", () => {
   });
 });
 
-const PAGE = "<html><body>Please sign in to the network.</body></html>";
-
-// A 200 that contains no audio must not cost the user the paid audio. The server downloads the audio again, at once and
-// on each explicit call.
-it.each<[string, string, Record<string, string>]>([
-  ["a text page", "mp3", { "content-type": "text/plain" }],
-  ["unsound bytes", "mp3", { "content-type": "application/octet-stream" }],
-  ["unsound bytes called audio", "wav", { "content-type": "audio/wav" }],
-  ["a text page", "pcm", { "content-type": "text/plain" }],
-  ["an XML page", "pcm", { "content-type": "application/xml" }],
-  [
-    "a compressed page",
-    "pcm",
-    { "content-type": "application/octet-stream", "content-encoding": "gzip, gzip" },
-  ],
-])("one bad 200 to a download (%s, for %s) is not kept, but the audio is", async (_, format, headers) => {
-  const setup = await openFaultSetup();
-  setup.misbehaveNext("content", (response) => {
-    response.writeHead(200, { "content-length": Buffer.byteLength(PAGE), ...headers });
-    response.end(PAGE);
-  });
-  const call = { prompt: "One bad answer", output_format: format, wait_seconds: 5 };
-  const task = await generate(setup.server, call);
-  expect(await readFile(task.audio?.path ?? "")).toEqual(onlyTask(setup).audio);
-  expect(await listSavedNames(setup)).toHaveLength(1);
-});
-
 it.each(["generate_audio", "get_task", "download_audio"])(
   "bytes that are still not audio are kept as .bin, and requested again by %s, which delivers the audio once it is available",
   async (tool) => {
@@ -292,27 +256,4 @@ it("a machine that has another name after a restart still delivers, lists and li
   const fetched = taskOf(await later.call("download_audio", { task_id: first.task_id }));
   expect(fetched.audio?.path).toBe(first.audio?.path);
   expect(setup.service.exchanges.length).toBe(before);
-});
-
-const NEWER_KEY = "sk-newer-0123456789abcdef";
-const OLDER_KEY = "sk-older-0123456789abcdef";
-
-/** Refuses every download, so that the audio of a succeeded task is not saved. */
-const nothingToFetch = misbehaveNext("content", refusing(503, "api_unavailable"), Number.POSITIVE_INFINITY);
-
-// A new key of the same account has access to the same tasks, and downloading them is free.
-it("after a change of key on the same account the next step for a task of the other key is free, and names its id", async () => {
-  const setup = await openFaultSetup({ service: { apiKeys: [OLDER_KEY, NEWER_KEY] } });
-  setup.misbehave(nothingToFetch);
-  const id = await submitAndAbandon(setup, "Listed under the new key");
-  await waitForExchanges(setup, "content");
-  await setup.server.end();
-  setup.misbehave(undefined);
-  const later = await setup.another({ AUDIO_API_KEY: NEWER_KEY });
-  const { next_step: nextStep } = await readOnlyTaskRow(later);
-  expect(nextStep).toMatch(/get_task|download_audio/);
-  expect(nextStep).toContain(id);
-  expect(nextStep).not.toMatch(/cost|pay/i);
-  taskOf(await later.call("download_audio", { task_id: id }));
-  expect(await bytesSaved(setup)).toEqual(onlyTask(setup).audio);
 });

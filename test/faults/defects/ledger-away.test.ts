@@ -5,13 +5,11 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { TABLE_NAMES } from "../../../src/ledger/schema.ts";
 import { DELETE_REQUESTS_SQL } from "../../support/ledger-rows.ts";
 import { PostgresServer, whyNoPostgres } from "../../support/postgres-server.ts";
 import { skipBecause } from "../../support/skip-because.ts";
 import { generate, resultTextOf, taskOf } from "../../support/tool-result.ts";
 import { closeAfterEach, type FaultSetup, openFaultSetup } from "../fault-setup.ts";
-import { acceptSubmission } from "../wire.ts";
 import {
   codeOf,
   fillUp,
@@ -144,31 +142,6 @@ describe("a PostgreSQL server that is down for a second", skipBecause(whyNoPostg
     await pause(1000);
     if (fault === "killed") await postgres.start();
     else postgres.thaw();
-    await expectSaved(setup);
-  });
-
-  it("between the send and the 202 loses no id", async () => {
-    const { setup, postgres } = await onPostgres(0);
-    setup.misbehaveNext("create", async (response, exchange, service) => {
-      acceptSubmission(service, exchange);
-      await postgres.kill();
-      service.answer(exchange, response);
-    });
-    const id = setup.server.begin("generate_audio", {
-      prompt: "PostgreSQL gone at the answer",
-      wait_seconds: 20,
-    });
-    await waitForExchanges(setup, "create");
-    await pause(1000);
-    await postgres.start();
-    expect(taskOf(await setup.server.outcomeOf(id)).status).toBe("succeeded");
-    await expectSaved(setup);
-  });
-
-  it("that loses all data while the task runs still gets the audio and its row", async () => {
-    const { setup, postgres } = await onPostgres(1000);
-    await generate(setup.server, { prompt: "PostgreSQL lost all", wait_seconds: 0 });
-    await postgres.command(`TRUNCATE ${TABLE_NAMES.join(", ")}`);
     await expectSaved(setup);
   });
 });

@@ -2,7 +2,7 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { generate, resultTextOf, taskOf } from "../../support/tool-result.ts";
+import { generate, resultTextOf } from "../../support/tool-result.ts";
 import { closeAfterEach, type FaultSetup, openFaultSetup } from "../fault-setup.ts";
 import type { RawServer } from "../raw-server.ts";
 import { acceptSubmission, refusing, sayAndHangUp } from "../wire.ts";
@@ -58,30 +58,6 @@ describe("a request of two windows that the service refused to both", () => {
     expect(both.map(codeOf)).toEqual([code, code]);
     const [row] = await readTaskRows(other);
     expect(row).toMatchObject({ status: "waiting", next_step: expect.stringContaining(`Refused (${code})`) });
-    expect(row).not.toHaveProperty("credits");
-    setup.misbehave(undefined);
-    await expectWithinBudget(other, "There is room for this");
-  });
-
-  it("reserves nothing, even if one call was cancelled", async () => {
-    const setup = await openFaultSetup({ env: BUDGET_FOR_ONE_TASK });
-    setup.misbehave(async (exchange, response, service) => {
-      if (exchange.kind !== "create") return false;
-      await pause(400);
-      service.refuse(response, 402, "insufficient_credits");
-      return true;
-    });
-    const other = await setup.another();
-    const call = { prompt: "Nobody pays for this", wait_seconds: 5 };
-    const first = setup.server.begin("generate_audio", call);
-    await waitForExchanges(setup, "create");
-    const second = other.begin("generate_audio", call);
-    await pause(150);
-    other.cancel(second);
-    expect(codeOf(await setup.server.outcomeOf(first))).toBe("insufficient_credits");
-    await pause(300);
-    const [row] = await readTaskRows(other);
-    expect(row).toMatchObject({ status: "waiting", next_step: expect.stringContaining("Refused") });
     expect(row).not.toHaveProperty("credits");
     setup.misbehave(undefined);
     await expectWithinBudget(other, "There is room for this");
@@ -191,16 +167,6 @@ describe("a 402", () => {
     expect(setup.service.count("create")).toBeLessThan(4);
   });
 
-  it("ends its wait for a task that does not end with the recovery timeout", async () => {
-    const setup = await openFaultSetup({ service: { processingMs: 600_000 } });
-    await setup.server.call("generate_audio", { prompt: "Runs for ever", wait_seconds: 0 });
-    refuseSubmissions(setup);
-    const beganAtMs = performance.now();
-    const call = { prompt: "Waits for its credits", wait_seconds: 30 };
-    expect(codeOf(await setup.server.call("generate_audio", call))).toBe("insufficient_credits");
-    expect(performance.now() - beganAtMs).toBeLessThan(15_000);
-  });
-
   it("is recorded although the ledger cannot be read at that moment", async () => {
     const setup = await openFaultSetup();
     await setup.server.call("generate_audio", { prompt: "Makes the ledger", wait_seconds: 10 });
@@ -225,22 +191,6 @@ describe("a 402", () => {
 
 // Two keys of one account have one bill: a task counts once, whichever keys have asked for it.
 describe("two keys of one account", () => {
-  it("count a single charge for one audio, whichever key downloads it", async () => {
-    const setup = await openFaultSetup({
-      service: { apiKeys: [OLDER_KEY, NEWER_KEY] },
-      env: BUDGET_FOR_ONE_MORE_TASK,
-    });
-    const first = await generate(setup.server, { prompt: "Paid once", wait_seconds: 5 });
-    await setup.server.end();
-    const later = await setup.another({
-      AUDIO_API_KEY: NEWER_KEY,
-      AUDIO_OUTPUT_DIR: `${setup.testFolders.outputDir}/other`,
-    });
-    const fetched = taskOf(await later.call("download_audio", { task_id: first.task_id }));
-    expect(fetched.task_id).toBe(first.task_id);
-    await expectWithinBudget(later, "The next one");
-  });
-
   it.each(["generate_audio", "get_task", "download_audio"])("count it once after %s, too", async (tool) => {
     const setup = await openFaultSetup({
       service: { apiKeys: [OLDER_KEY, NEWER_KEY] },
@@ -303,31 +253,6 @@ describe("two keys of one account", () => {
       true,
     ]);
   });
-
-  it("that request one text at the same moment count its charge once", async () => {
-    const setup = await openFaultSetup({
-      service: { apiKeys: [OLDER_KEY, NEWER_KEY], processingMs: 300 },
-      env: { AUDIO_TIME_SCALE: "0.01" },
-    });
-    setup.misbehave(async (exchange, response, service) => {
-      if (exchange.kind !== "create") return false;
-      await pause(200);
-      service.answer(exchange, response);
-      return true;
-    });
-    const other = await setup.another({ AUDIO_API_KEY: NEWER_KEY });
-    const call = { prompt: "One text, two keys", wait_seconds: 20 };
-    const both = await Promise.all([
-      setup.server.call("generate_audio", call),
-      other.call("generate_audio", call),
-    ]);
-    const ids = both.map((outcome) => taskOf(outcome).task_id);
-    expect(setup.service.tasks.size).toBe(1);
-    expect(new Set(ids).size).toBe(1);
-    const later = await setup.another({ AUDIO_API_KEY: NEWER_KEY, AUDIO_CREDIT_BUDGET: "160" });
-    await expectWithinBudget(later, "Another text");
-    await expectOverBudget(later, "And no more than that");
-  });
 });
 
 // A file name belongs to the call that is sent, not to an earlier one that was cancelled.
@@ -356,25 +281,4 @@ describe("the file name of a call that was cancelled before it was sent", () => 
       expect(setup.service.tasks.size).toBe(1);
     },
   );
-
-  it("is not used by a later process either", async () => {
-    const setup = await openFaultSetup();
-    setup.misbehaveNext("create", refusing(429, "rate_limit"), 100);
-    const id = setup.server.begin("generate_audio", {
-      prompt: "Named anew",
-      file_name: "first",
-      wait_seconds: 20,
-    });
-    await waitForExchanges(setup, "create");
-    setup.server.cancel(id);
-    await pause(20);
-    await setup.server.end();
-    setup.misbehave(undefined);
-    const later = await setup.another();
-    await waitUntil("its turn", async () => {
-      const call = { prompt: "Named anew", file_name: "second", wait_seconds: 5 };
-      return (await generate(later, call)).status === "succeeded";
-    });
-    expect(await listSavedNames(setup)).toEqual(["second.mp3"]);
-  });
 });

@@ -1,6 +1,5 @@
 /** A new API key of the same account: tasks of the earlier key are found, downloaded by a call, and listed once. */
 import { expect, it } from "vitest";
-import { PART_BYTES } from "../../narration/narrator.ts";
 import { generate, taskOf } from "../../support/tool-result.ts";
 import { closeAfterEach, type FaultSetup, openFaultSetup } from "../fault-setup.ts";
 import type { RawServer } from "../raw-server.ts";
@@ -104,30 +103,6 @@ it("a lost answer is recovered by the same call, free of charge", async () => {
   expect(unseen.status).toBe("unresolved");
   expect(unseen.next_step).toMatch(/earlier API key.*same generate_audio call/);
   expect((await generate(later, CALL)).status).toBe("succeeded");
-  expect(setup.service.tasks.size).toBe(1);
-});
-
-it("a part whose answer was lost under one key and received under the other is shown as charged once", async () => {
-  const setup = await openFaultSetup({
-    service: { apiKeys: KEYS, audioBytes: PART_BYTES, audioSeconds: 4 },
-    start: { isInProcess: false },
-  });
-  setup.misbehave((exchange, response, service) => {
-    if (exchange.kind !== "create") return false;
-    service.accept(exchange);
-    response.destroy();
-    return true;
-  });
-  const call = { text: "One part of two keys.", output_format: "pcm", max_credits: 500, wait_seconds: 5 };
-  void setup.server.call("narrate", call).catch(() => undefined);
-  await waitForExchanges(setup, "create");
-  await setup.server.kill();
-  setup.misbehave(() => false);
-  const later = await startLater(setup);
-  const narrateResult = await later.call("narrate", call);
-  expect(narrateResult.structuredContent).toMatchObject({ status: "finished", credits: { charged: 10 } });
-  const again = await (await setup.another({ AUDIO_API_KEY: KEYS[0] })).call("narrate", call);
-  expect(again.structuredContent).toMatchObject({ credits: { charged: 10, reserved: 0 } });
   expect(setup.service.tasks.size).toBe(1);
 });
 

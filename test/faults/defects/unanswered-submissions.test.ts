@@ -201,18 +201,6 @@ describe(
       expect(setup.service.tasks.size).toBe(1);
     });
 
-    it("a request with two callers is kept if one of them cancels", async () => {
-      const { setup, wire } = await onPostgres();
-      const admitted = atAdmission(wire, "the write", () => pause(300));
-      const call = { prompt: "Wanted by one of two", wait_seconds: 20 };
-      const first = setup.server.begin("generate_audio", call);
-      const second = setup.server.begin("generate_audio", call);
-      await admitted;
-      setup.server.cancel(first);
-      expect(taskOf(await setup.server.outcomeOf(second)).status).toBe("succeeded");
-      expect(setup.service.tasks.size).toBe(1);
-    });
-
     // After the end of stdin, what was read is still done for a second.
     it.each(["SIGTERM", "SIGINT"])("%s reserves nothing and sends nothing", async (ending) => {
       const { setup, wire } = await onPostgres(ROOM_FOR_ONE);
@@ -225,15 +213,6 @@ describe(
       const later = await setup.another();
       const another = await later.call("generate_audio", { prompt: "There is room for it", wait_seconds: 5 });
       expect(taskOf(another).status).toBe("succeeded");
-    });
-
-    it("a lost answer is requested again and returns the same admission", async () => {
-      const { setup, wire } = await onPostgres(ROOM_FOR_ONE);
-      const admitted = atAdmission(wire, "its commit", () => "deafen");
-      const call = setup.server.call("generate_audio", { prompt: "Admitted once", wait_seconds: 5 });
-      await admitted;
-      expect(taskOf(await call).status).toBe("succeeded");
-      expect(setup.service.tasks.size).toBe(1);
     });
   },
 );

@@ -1,13 +1,7 @@
 /** Answers of the service are neither believed against evidence nor kept for ever: keys, ids, bills, credits, addresses. */
 import { describe, expect, it } from "vitest";
 import { generate, resultTextOf, taskOf } from "../../support/tool-result.ts";
-import {
-  listSavedNames,
-  pause,
-  readTaskRows,
-  waitForExchanges,
-  waitUntil,
-} from "../defects/read-from-outside.ts";
+import { listSavedNames, pause, waitForExchanges, waitUntil } from "../defects/read-from-outside.ts";
 import type { FaultSetup } from "../fault-setup.ts";
 import { answerText, refusing } from "../wire.ts";
 import {
@@ -35,28 +29,6 @@ const LATER = { AUDIO_API_KEY: KEYS[1] };
 const THREE = chapters("Alpha one.", "Bravo two.", "Charlie three.");
 
 describe("after a change of the key, what an earlier one has reserved", () => {
-  it.each(["generate_audio", "get_task", "download_audio"])(
-    "for a request is free once %s has seen its end",
-    async (tool) => {
-      const setup = await openSeams({
-        service: { apiKeys: KEYS, processingMs: HELD_MS },
-        env: { AUDIO_CREDIT_BUDGET: "165" },
-        start: { isInProcess: false },
-      });
-      const call = { prompt: "Runs under the old key.", wait_seconds: 0 };
-      const { task_id } = await generate(setup.server, call);
-      await setup.server.kill();
-      const later = await setup.another(LATER);
-      release(setup.service);
-      const args = tool === "generate_audio" ? call : { task_id };
-      await later.call(tool, { ...args, ...(tool === "download_audio" ? {} : { wait_seconds: 10 }) });
-      await waitUntil("its file", async () => (await readTaskRows(later))[0]?.audio_path);
-      const next = await later.call("generate_audio", { prompt: "There is room.", wait_seconds: 10 });
-      expect(taskOf(next).status).toBe("succeeded");
-      expect((await readTaskRows(later)).map(({ credits }) => credits)).toEqual([10, 10]);
-    },
-  );
-
   it.each(["a stop under the new key", "a stop under the old key", "a cancelled MCP task of the new key"])(
     "for parts ends after %s, and the parts are saved",
     async (how) => {

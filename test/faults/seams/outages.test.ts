@@ -1,20 +1,8 @@
 /** A short outage ends no loop of a living process and loses no call, and a command that is interrupted tells only what it has done. */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { BIN, COMPILED } from "../../support/bin-under-test.ts";
+import { renameSync, rmSync } from "node:fs";
+import { describe, expect, it } from "vitest";
 import { resultTextOf } from "../../support/tool-result.ts";
-import {
-  fillUp,
-  ledgerFile,
-  listSavedNames,
-  pause,
-  waitForExchanges,
-  waitUntil,
-} from "../defects/read-from-outside.ts";
+import { fillUp, ledgerFile, listSavedNames, pause, waitUntil } from "../defects/read-from-outside.ts";
 import type { FaultSetup } from "../fault-setup.ts";
 import {
   anotherOfTasks,
@@ -152,39 +140,5 @@ it.each([
       expect(said).toContain(".mp3");
     }
     expect(setup.service.tasks.size).toBe(1);
-  },
-);
-
-it.each([
-  ["SIGINT", "create"],
-  ["SIGTERM", "query"],
-  ["SIGHUP", "content"],
-] as const)(
-  "the command narrate that gets %s while a %s is unanswered says nothing that it has not done",
-  async (signal, kind) => {
-    const folder = mkdtempSync(join(tmpdir(), "agm-seams-"));
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-    const setup = await openSeams();
-    setup.misbehave(async (exchange) => {
-      if (exchange.kind === kind) await pause(5000);
-      return false;
-    });
-    const file = join(folder, "text.md");
-    writeFileSync(file, SIX);
-    const env = setup.testFolders.env(setup.service, { AUDIO_TIME_SCALE: "0.01", ...COMPILED });
-    const child = spawn(process.execPath, [BIN, "narrate", file, "--max-credits", "5000"], { env });
-    let said = "";
-    for (const stream of [child.stdout, child.stderr]) stream.on("data", (bytes) => (said += String(bytes)));
-    const exited = once(child, "exit");
-    await waitForExchanges(setup, kind);
-    await pause(200);
-    const sentAtMs = performance.now();
-    child.kill(signal);
-    await exited;
-    expect(performance.now() - sentAtMs).toBeLessThan(6000);
-    expect(said).not.toMatch(/failed unexpectedly|and saved\.|accepted is saved/);
-    expect(await listSavedNames(setup)).toEqual([]);
-    expect(said).toContain("The same command");
-    expect(said).not.toContain("about 0 credits");
   },
 );

@@ -1,6 +1,6 @@
 /** A text that a model types again is the request that there is, on every path. */
 import { describe, expect, it } from "vitest";
-import { generate, resultTextOf, taskOf } from "../../support/tool-result.ts";
+import { generate, taskOf } from "../../support/tool-result.ts";
 import { pause } from "../defects/read-from-outside.ts";
 import {
   anotherOfTasks,
@@ -9,8 +9,6 @@ import {
   chapters,
   closeSeamsAfterEach,
   endOfTask,
-  HELD_MS,
-  KEYS,
   narrate,
   openSeams,
   release,
@@ -30,21 +28,6 @@ const RETYPED = [
 ] as const;
 
 describe("a part of a narration that generate_audio asks for with other", () => {
-  it.each(RETYPED)("%s is not paid again while it runs", async (_, prompt) => {
-    const setup = await openSeams({ service: { processingMs: HELD_MS } });
-    const narration_id = await start(setup.server, TEXT);
-    await waitForTasks(setup, 1);
-    const again = await setup.server.call("generate_audio", {
-      prompt,
-      output_format: "pcm",
-      wait_seconds: 1,
-    });
-    expect(resultTextOf(again)).toContain("take");
-    release(setup.service);
-    await waitForEnd(setup.server, narration_id);
-    expect(setup.service.tasks.size).toBe(1);
-  });
-
   it.each(RETYPED)("%s, as an MCP task, is not paid again while it waits", async (_, prompt) => {
     const setup = await openSeams();
     await takeSlots(setup);
@@ -87,16 +70,6 @@ describe("a request that was typed again with other", () => {
     expect(setup.service.tasks.size).toBe(1);
   });
 
-  it.each(RETYPED)("%s under another key of the account is the task that runs", async (_, prompt) => {
-    const setup = await openSeams({ service: { apiKeys: KEYS, processingMs: HELD_MS } });
-    await setup.server.call("generate_audio", { prompt: TEXT, wait_seconds: 0 });
-    await waitForTasks(setup, 1);
-    await setup.server.end();
-    const later = await setup.another({ AUDIO_API_KEY: KEYS[1] });
-    await later.call("generate_audio", { prompt, wait_seconds: 1 });
-    expect(setup.service.tasks.size).toBe(1);
-  });
-
   it("by two processes at once is one task", async () => {
     const setup = await openSeams({ service: { processingMs: 500 } });
     const other = await setup.another();
@@ -135,20 +108,6 @@ describe("a narration that was typed again with other", () => {
     },
   );
 
-  it.each(["quotation marks", "blanks", "Unicode form"])(
-    "%s by a call as a task after its end pays nothing",
-    async (how) => {
-      const setup = await openSeams();
-      const narration_id = await start(setup.server, text);
-      expect((await waitForEnd(setup.server, narration_id)).status).toBe("finished");
-      const client = await anotherOfTasks(setup);
-      const args = { text: retype(how), output_format: "pcm", max_credits: 5000 };
-      const { taskId } = await callAsTask(client, "narrate", args);
-      if (taskId !== undefined) await endOfTask(client, taskId);
-      expect(setup.service.tasks.size).toBe(2);
-    },
-  );
-
   it.each(["a plain call", "an MCP task"])(
     "quotation marks than a waiting generate_audio of %s pays no second time",
     async (how) => {
@@ -166,17 +125,4 @@ describe("a narration that was typed again with other", () => {
       expect(setup.service.tasks.size).toBe(3);
     },
   );
-
-  it("quotation marks than a narration of another process whose parts wait pays nothing", async () => {
-    const setup = await openSeams();
-    await takeSlots(setup);
-    const other = await setup.another();
-    const narration_id = await start(other, text);
-    await pause(300);
-    await narrate(setup.server, { text: retype("quotation marks"), max_credits: 5000, wait_seconds: 0 });
-    release(setup.service);
-    expect((await waitForEnd(other, narration_id)).status).toBe("finished");
-    await pause(800);
-    expect(setup.service.tasks.size).toBe(4);
-  });
 });

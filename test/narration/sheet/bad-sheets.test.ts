@@ -1,19 +1,17 @@
 /** Mistakes in a sheet are refused in the plan, by row number, before anything is sent. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { errorOf, resultTextOf, type ToolOutcome } from "../../support/tool-result.ts";
-import { Narrator } from "../narrator.ts";
+import { openNarratorAll } from "../narrator.ts";
 
-let narrator: Narrator;
+const narrator = openNarratorAll();
 let folder: string;
 beforeAll(async () => {
-  narrator = await Narrator.start();
   folder = join(narrator.testFolders.root, "texts");
   mkdirSync(folder);
   await narrator.restart({ AUDIO_INPUT_DIR: folder });
 });
-afterAll(() => narrator.stop());
 
 async function planOf(
   content: string | Uint8Array,

@@ -4,21 +4,16 @@
  */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { resultTextOf } from "../../support/tool-result.ts";
-import { type NarrationOutput, Narrator, PART_BYTES } from "../narrator.ts";
+import { beforeEach, describe, expect, it } from "vitest";
+import { type NarrationOutput, openNarratorEach, PART_BYTES } from "../narrator.ts";
 
-const LONG = { timeout: 20_000 };
-
-let narrator: Narrator;
+const narrator = openNarratorEach();
 let folder: string;
 beforeEach(async () => {
-  narrator = await Narrator.start();
   folder = join(narrator.testFolders.root, "texts");
   mkdirSync(folder);
   await narrator.restart({ AUDIO_INPUT_DIR: folder });
 });
-afterEach(() => narrator.stop());
 
 const HEADER = "text,file,voice,speed,pitch,volume";
 const ROWS = [
@@ -152,17 +147,6 @@ describe("a sheet", () => {
   });
 });
 
-it("a sheet of forty rows keeps the limits of the service, which never refuses one", async () => {
-  await narrator.stop();
-  narrator = await Narrator.start({}, { limitScale: 0.01, processingMs: 30 });
-  folder = join(narrator.testFolders.root, "texts");
-  mkdirSync(folder);
-  await narrator.restart({ AUDIO_INPUT_DIR: folder });
-  write(Array.from({ length: 40 }, (_, index) => `Line ${index + 1} of a game.,,,,,`));
-  expect(await narrate({ max_credits: 6000, wait_seconds: 60 })).toMatchObject({ status: "finished" });
-  expect([narrator.service.rateLimitedCount, narrator.service.count("create")]).toEqual([0, 40]);
-});
-
 describe("after a failure", () => {
   it("the files of other rows are saved if one row fails, and the next call retries only that row", async () => {
     write();
@@ -179,43 +163,6 @@ describe("after a failure", () => {
     narrator.service.intercept = undefined;
     const { narration_id } = ended;
     expect(names(await narrator.narrate({ narration_id, max_credits: 600 }))).toEqual(NAMES);
-    expect(narrator.service.tasks.size).toBe(4);
-  });
-
-  it("a sheet can be stopped, continued, retaken and edited like any narration", async () => {
-    write();
-    narrator.service.processingMs = 300;
-    const { narration_id } = await narrate({ max_credits: 600, wait_seconds: 0 });
-    await narrator.narrate({ narration_id, stop: true });
-    const stopped = await narrator.narrate({ narration_id });
-    expect(stopped.status).toBe("stopped");
-    narrator.service.processingMs = 0;
-    const done = await narrator.narrate({ narration_id, max_credits: 600 });
-    expect(names(done)).toEqual(NAMES);
-    const retakes = [{ quote: "with bread", take: 2 }];
-    const retaken = await narrator.narrate({ narration_id, retakes, max_credits: 600 });
-    expect(names(retaken)).toEqual(NAMES.with(1, "cook_01-2.pcm"));
-    expect(narrator.service.tasks.size).toBe(5);
-    const row = [{ quote: "row 3", replacement: "Then pass." }];
-    expect(resultTextOf(await narrator.client.call("narrate", { narration_id, edits: row }))).toMatch(
-      /Change the row in the file, and call narrate with the file again: only rows that are new are paid for/,
-    );
-    const edits = [{ quote: "be quick", replacement: "be silent" }];
-    const edited = await narrator.narrate({ narration_id, edits, max_credits: 600 });
-    expect(names(edited)[2]).toBe("03-Then-pass-and-be-silent.pcm");
-    expect(narrator.service.tasks.size).toBe(6);
-  });
-
-  it("another process continues after its process ended", async () => {
-    write();
-    narrator.service.processingMs = 200;
-    const { narration_id } = await narrate({ max_credits: 600, wait_seconds: 0 });
-    await expect
-      .poll(async () => (await narrator.narrate({ narration_id, wait_seconds: 0 })).parts.saved, LONG)
-      .toBeGreaterThan(0);
-    await narrator.restart({ AUDIO_INPUT_DIR: folder });
-    await expect.poll(async () => (await narrator.narrate({ narration_id })).status, LONG).toBe("finished");
-    expect(await saved()).toEqual([...NAMES].sort());
     expect(narrator.service.tasks.size).toBe(4);
   });
 });

@@ -82,12 +82,4 @@ describe("order of a creation's checks", () => {
     await client.created({ prompt: "two" });
     expectError(await client.create({ prompt: "three" }, once), 402, "insufficient_credits");
   });
-
-  it("a refused submission leaves its key unused, even for other input", async () => {
-    const { client, setFaults } = await startTestSandbox();
-    await setFaults({ capacity_full: true });
-    expectError(await client.create(SHORT_INPUT, { ...once, key: "k" }), 429, "concurrency_limit");
-    await setFaults({ capacity_full: false });
-    expect((await client.created({ prompt: "other input" }, { key: "k" })).status).toBe("queued");
-  });
 });
