@@ -26,10 +26,7 @@ describe("a task with a bad part", () => {
   it.each([
     ["states its charge as text", { reserved_credits: 150, charged_credits: "38", refunded_credits: 112 }],
     ["states a negative charge", { reserved_credits: 150, charged_credits: -38, refunded_credits: 112 }],
-    [
-      "states a charge beyond all sense",
-      { reserved_credits: 150, charged_credits: 1e15, refunded_credits: 0 },
-    ],
+    ["charges beyond all sense", { reserved_credits: 150, charged_credits: 1e15, refunded_credits: 0 }],
     ["is text", "150"],
     ["is missing", undefined],
   ])("is kept without its billing when that %s", (_what, billing) => {

@@ -195,11 +195,7 @@ describe.concurrent("doctor", () => {
       "file",
       /not-a-folder cannot be used: it is a file, not a folder\. FIX .*AUDIO_STATE_DIR/,
     ],
-    [
-      "a PostgreSQL server that is down",
-      "postgres",
-      /127\.0\.0\.1:1.*FIX .*PostgreSQL server of AUDIO_STORE_URL/,
-    ],
+    ["PostgreSQL that is down", "postgres", /127\.0\.0\.1:1.*FIX .*PostgreSQL server of AUDIO_STORE_URL/],
   ])("store gone, %s: names it", async (_what, kind, words) => {
     const testFolders = await newTestFolders();
     const file = join(testFolders.root, "not-a-folder");

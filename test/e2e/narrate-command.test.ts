@@ -134,16 +134,8 @@ it("narrate makes the retake that it is asked for, of a new text and of one that
 });
 
 it.each([
-  [
-    "parts that would be paid for again",
-    [],
-    /2 parts are paid for already or being made in nar_\w+ and differ only/,
-  ],
-  [
-    "that the voice does not speak the language",
-    ["--voice", "felix_zh"],
-    /seems to be in English, which the voice/,
-  ],
+  ["parts that are paid again", [], /2 parts are paid for already or being made in nar_\w+ and differ only/],
+  ["what the voice does not speak", ["--voice", "felix_zh"], /seems to be in English, which the voice/],
 ])("narrate says %s, and only the same command again makes it", async (_, settings, told) => {
   if (settings.length === 0) await run(narrate("--max-credits", "600"));
   const made = service.tasks.size;
@@ -195,11 +187,7 @@ it("narrate says why nothing gets on, and since when, while the service is away"
 });
 
 it.each([
-  [
-    "is away, also while it is tried again",
-    3,
-    /The service is unavailable \(\d+ s so far\); trying again now/,
-  ],
+  ["is away, also during a try", 3, /The service is unavailable \(\d+ s so far\); trying again now/],
   ["does not answer", 1, /The service has not answered the request yet \(\d+ s so far\)/],
 ])("say says that the service %s", async (_, unansweredFrom, words) => {
   service.intercept = ({ kind, ordinal }, response) => {

@@ -88,11 +88,7 @@ describe("a service that stalls", () => {
     ["in the body of a 202, a byte at a time", "create", trickle(JSON_HEAD)],
     ["in the headers of a 202, a byte at a time", "create", trickle("HTTP/1.1 202 Accepted\r\nx: ")],
     ["before the headers of a query", "query", silence],
-    [
-      "in the body of a query, a byte at a time",
-      "query",
-      trickle(JSON_HEAD.replace("202 Accepted", "200 OK")),
-    ],
+    ["in the body of a query, byte by byte", "query", trickle(JSON_HEAD.replace("202 Accepted", "200 OK"))],
     ["before the headers of the audio", "content", silence],
     ["before the first byte of the audio", "content", stallsAfter(0)],
     ["in the middle of the audio", "content", stallsAfter(7000)],

@@ -88,10 +88,7 @@ const BREAKAGES: Array<[string, Misbehaviour]> = [
     "is an HTML page with 200",
     (r) => answerText(r, 200, "<html>Sign in</html>", { "content-type": "text/html" }),
   ],
-  [
-    "is a page of plain text with 200",
-    (r) => answerText(r, 200, "<html>Sign in</html>", { "content-type": "text/plain" }),
-  ],
+  ["is a page of text", (r) => answerText(r, 200, "<html>Sign in</html>", { "content-type": "text/plain" })],
   ["is a page without a type with 200", (r) => r.writeHead(200).end("<html>Sign in</html>")],
   [
     "comes with an encoding that is stated twice",
@@ -99,7 +96,7 @@ const BREAKAGES: Array<[string, Misbehaviour]> = [
   ],
   ["is a message with 200", (response) => answerText(response, 200, '{"error":"later"}')],
   [
-    "comes compressed",
+    "is in gzip",
     (r, exchange, service) => answerGzip(r, 200, taskIn(service, exchange).audio.toString("hex")),
   ],
   [

@@ -98,11 +98,7 @@ describe("a message that is not a request", () => {
   const shared = shareFaultSetup();
   it.each<[string, Record<string, unknown>, RegExp]>([
     ["params of the wrong kind", { method: "tools/list", params: "all" }, /params must be an object/],
-    [
-      "_meta of the wrong kind",
-      { method: "tools/list", params: { _meta: 5 } },
-      /params\._meta must be an object/,
-    ],
+    ["a wrong _meta", { method: "tools/list", params: { _meta: 5 } }, /params\._meta must be an object/],
     [
       "a token of the wrong kind",
       { method: "tools/list", params: { _meta: { progressToken: {} } } },

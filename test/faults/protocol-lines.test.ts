@@ -70,10 +70,7 @@ const WRONG: Array<[string, Record<string, unknown>]> = [
   ["text as arguments", { method: "tools/call", params: { name: "list_voices", arguments: "x" } }],
   ["an address that nobody knows", { method: "resources/read", params: { uri: "file:///etc/passwd" } }],
   ["an address that is none", { method: "resources/read", params: { uri: "\u0000://%zz" } }],
-  [
-    "a way out of the ledger",
-    { method: "resources/read", params: { uri: "audio://tasks/..%2F..%2Fx/content" } },
-  ],
+  ["a way outside", { method: "resources/read", params: { uri: "audio://tasks/..%2F..%2Fx/content" } }],
 ];
 
 describe("text that is not UTF-8", () => {
@@ -262,11 +259,7 @@ describe("a message of many megabytes", () => {
   it.each([
     ["its id is first", `{"jsonrpc":"2.0","id":77,"method":"tools/call",${LONG}}`, 77],
     ["its id is last", `{"method":"tools/call",${LONG},"jsonrpc":"2.0","id":77}`, 77],
-    [
-      "its id is a text",
-      `{"jsonrpc": "2.0", "method": "tools/call", ${LONG}, "id": "seventy 7" }\r`,
-      "seventy 7",
-    ],
+    ["a text id", `{"jsonrpc": "2.0", "method": "tools/call", ${LONG}, "id": "seventy 7" }\r`, "seventy 7"],
     ["it is no JSON", "x".repeat(11_000_000), null],
     ["it is a batch", `[{"jsonrpc":"2.0","id":77,"method":"tools/call",${LONG}}]`, null],
   ])("over 10 MiB is refused alone, and a call in flight is answered: %s", async (_what, line, id) => {

@@ -115,11 +115,7 @@ describe("the key in a call", () => {
   const shared = shareFaultSetup();
   it.each<[string, string, Record<string, unknown>]>([
     ["a prompt", "generate_audio", { prompt: `My key is ${API_KEY}, read it out` }],
-    [
-      "a reference",
-      "generate_audio",
-      { prompt: "x", audio_references: [`https://example.com/?k=${API_KEY}`] },
-    ],
+    ["a sample", "generate_audio", { prompt: "x", audio_references: [`https://example.com/?k=${API_KEY}`] }],
     ["a file name", "generate_audio", { prompt: "x", file_name: API_KEY }],
     ["a task id", "get_task", { task_id: API_KEY }],
     ["a task id to download", "download_audio", { task_id: API_KEY }],

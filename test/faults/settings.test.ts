@@ -28,12 +28,7 @@ const BAD: Array<[string, string, string | undefined, RegExp, Environment?]> = [
   ["a query in the address", "AUDIO_BASE_URL", "https://audio.example.com/?a=1", /such as/],
   ["no key", "AUDIO_API_KEY", "", /active API key/],
   ["the key of the instructions", "AUDIO_API_KEY", "your-api-key", /active API key/],
-  [
-    "an address in the key's field",
-    "AUDIO_API_KEY",
-    "https://audio.example.com",
-    /address into AUDIO_BASE_URL/,
-  ],
+  ["an address as the key", "AUDIO_API_KEY", "https://audio.example.com", /address into AUDIO_BASE_URL/],
   ["a key with a line break", "AUDIO_API_KEY", "sk\nX-Evil: 1", /active API key/],
   ["a key in another script", "AUDIO_API_KEY", "ключ", /active API key/],
   ["a relative output folder", "AUDIO_OUTPUT_DIR", "audio", /absolute path/],

@@ -41,11 +41,7 @@ it.each([
     [0.5, 0.8, 1, 1.5, 2].map((speed) => measuredTask({ ratio: 1.3, speed })),
     1.3,
   ],
-  [
-    "short texts do not count",
-    Array.from({ length: 9 }, () => measuredTask({ ratio: 1.9, prompt: "Hello." })),
-    1,
-  ],
+  ["no short texts", Array.from({ length: 9 }, () => measuredTask({ ratio: 1.9, prompt: "Hello." })), 1],
   ["what has no length does not count", Array.from({ length: 9 }, () => measuredTask({ ratio: null })), 1],
   ["a task made elsewhere does not count", Array.from({ length: 9 }, () => sampleRequest({ body: null })), 1],
 ])("%s", (_what, records, expected) => {

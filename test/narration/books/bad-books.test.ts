@@ -82,11 +82,7 @@ describe("a book", () => {
       }),
       /encrypted/,
     ],
-    [
-      "a file outside, written with backslashes",
-      withFiles({ "..\\..\\outside.txt": "x" }),
-      /leads out of it/,
-    ],
+    ["a file outside, with backslashes", withFiles({ "..\\..\\outside.txt": "x" }), /leads out of it/],
     ["a file outside", withFiles({ "../../outside.txt": "x" }), /leads out of it/],
     ["a file of the whole disk", withFiles({ "/etc/outside.txt": "x" }), /leads out of it/],
     ["a file of a drive", withFiles({ "C:/outside.txt": "x" }), /leads out of it/],
@@ -126,11 +122,7 @@ describe("a book", () => {
       withFiles({ "OPS/one.xhtml": `${ENTITIES}<html><body><p>&b;</p></body></html>` }),
       /entities/,
     ],
-    [
-      "entities in the package",
-      withFiles({ "OPS/book.opf": `${ENTITIES}${packageOf({ pages: [ONE] })}` }),
-      /entities/,
-    ],
+    ["its entities", withFiles({ "OPS/book.opf": `${ENTITIES}${packageOf({ pages: [ONE] })}` }), /entities/],
     [
       "a file of the disk as an entity",
       withFiles({

@@ -75,11 +75,7 @@ describe("notes without types", () => {
       `<p>One.<sup>${mark(1)}</sup></p>`,
       `<h3>Notes</h3><p id="n1"><a href="#r1">1</a>. Ledger.</p>`,
     ],
-    [
-      "places inside of paragraphs",
-      `<p>One.[${mark(1)}]</p>`,
-      `<hr/><p><a id="n1" href="#r1">[1]</a> Ledger.</p>`,
-    ],
+    ["places in paragraphs", `<p>One.[${mark(1)}]</p>`, `<hr/><p><a id="n1" href="#r1">[1]</a> Ledger.</p>`],
     [
       "lists with an arrow",
       `<p>One.${mark(1)}</p>`,
@@ -132,11 +128,7 @@ describe("notes without types", () => {
   });
 
   it.each<readonly [what: string, body: string, words: readonly string[]]>([
-    [
-      "a note that is linked once",
-      `<p>One <a href="#n1">1</a></p><p id="n1">Ledger.</p>`,
-      ["One 1", "Ledger."],
-    ],
+    ["a note linked once", `<p>One <a href="#n1">1</a></p><p id="n1">Ledger.</p>`, ["One 1", "Ledger."]],
     [
       "contents that chapters link back to",
       `<p id="t1">Chapter <a href="#c1">1</a></p><div><h2 id="c1"><a href="#t1">1</a></h2><p>${PROSE}</p></div>`,

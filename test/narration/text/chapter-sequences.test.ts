@@ -39,10 +39,7 @@ describe("a sequence of headings", () => {
     ["Roman numerals alone", ["I.", "II.", "III."]],
     ["Roman numerals with titles", ["I. The Period.", "II. The Mail.", "III. The Night Shadows."]],
     ["figures alone", ["1", "2", "3"]],
-    [
-      "two spaces, and those that do not break",
-      ["Chapter  1:  Dawn.", "CHAPTER\u00a02. Noon.", "Chap. 3. Night."],
-    ],
+    ["two spaces, and unbreakable", ["Chapter  1:  Dawn.", "CHAPTER\u00a02. Noon.", "Chap. 3. Night."]],
     [
       "titles that follow without a mark",
       ["Chapter 1 PETER BREAKS THROUGH", "Chapter 2 THE SHADOW", 'Chapter 3 "HOOK OR ME"'],

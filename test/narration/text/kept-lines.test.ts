@@ -13,7 +13,7 @@ const FILLED =
 describe("lines that are paragraphs", () => {
   it.each([
     [
-      "indented by an ideographic space",
+      "indented by a wide space",
       "　私は先生と呼んでいた。\n「はい。」\n　それから帰った。",
       ["私は先生と呼んでいた。", "「はい。」", "それから帰った。"],
     ],
@@ -22,11 +22,7 @@ describe("lines that are paragraphs", () => {
       "第一回 西门庆热结十弟兄\n    话说清河县有一人。\n    那时正是冬天。\n\n    武大卖炊饼。",
       ["第一回 西门庆热结十弟兄", "话说清河县有一人。", "那时正是冬天。", "武大卖炊饼。"],
     ],
-    [
-      "sentences without any blank line",
-      "It rained.\nNobody came!\nWe left.\n",
-      ["It rained.", "Nobody came!", "We left."],
-    ],
+    ["dense sentences", "It rained.\nNobody came!\nWe left.\n", ["It rained.", "Nobody came!", "We left."]],
   ])("are read as such: %s", (_, text, paragraphs) => {
     expect(spokenTextOf(text)).toEqual(paragraphs);
   });
@@ -56,15 +52,9 @@ describe("deliberate line breaks", () => {
       "ESCALUS, Prince of Verona.\nMERCUTIO, kinsman to the Prince, and friend to Romeo.\nPARIS, a young Nobleman.\nPage to Paris.",
     ],
     ["a list of a typewriter", "o two eggs\no flour\no a bowl"],
-    [
-      "a list of names",
-      "AUTHORS - who wrote it\nBUGS - what is wrong with it\nINSTALL - how it is installed",
-    ],
+    ["a name list", "AUTHORS - who wrote it\nBUGS - what is wrong with it\nINSTALL - how it is installed"],
     ["a list", "You need:\n- two eggs\n- flour\n- a bowl"],
-    [
-      "a list with numbers of sections",
-      "1.1. Programas necesarios\n1.2. Documentos\n1.2.1. Dónde pedir ayuda",
-    ],
+    ["a list with section numbers", "1.1. Programas necesarios\n1.2. Documentos\n1.2.1. Dónde pedir ayuda"],
     ["a list with numbers", "1. Mix the flour.\n2. Add milk.\n3. Wait."],
     [
       "a list inside of a list",

@@ -87,10 +87,7 @@ describe("titles without a number", () => {
     ["two of them", collection(["THE SON", "OM"], 4)],
     ["beginnings of sentences", collection(["He came home,", "She waited:", "They ate,"], 4)],
     ["the last line of each story", collection(["THE END", "THE END.", "FINIS"], 4)],
-    [
-      "lines with little text",
-      ["Milk", "Flour", "Eggs", "Salt"].map((line) => `${line}\n\nAn ounce.`).join("\n\n\n\n"),
-    ],
+    ["few words", ["Milk", "Flour", "Eggs", "Salt"].map((line) => `${line}\n\nAn ounce.`).join("\n\n\n\n")],
     ["contents that no line repeats", `Contents\n\nMilk\nFlour\nEggs\n\n${TEXT}\n\n${TEXT}`],
     ["a word for contents in prose", `The contents\n\n${TEXT}\n\nMilk\n\n${TEXT}\n\nEggs\n\n${TEXT}`],
     [

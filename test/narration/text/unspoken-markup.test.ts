@@ -25,11 +25,7 @@ describe("markup of other tools", () => {
       "Oil\n\nNow.\n\nThe gate.\n\nUse oil.",
     ],
     ["references of bookdown", `${EN}As in Chapter \\@ref(gate:one).`, "As in Chapter."],
-    [
-      "long attributes in quotation marks",
-      `${EN}![](gate.svg){alt='A "gate" {small}' width="40%"}\n\nOne.`,
-      "One.",
-    ],
+    ["long quoted attributes", `${EN}![](gate.svg){alt='A "gate" {small}' width="40%"}\n\nOne.`, "One."],
     ["headings without a blank", `${EN}#Where do we go?\n\nOn [it](x).`, "Where do we go?\n\nOn it."],
     [
       "tables in a grid",
@@ -42,16 +38,8 @@ describe("markup of other tools", () => {
       "One.\n\nTwo.",
     ],
     ["a power, in English", `${EN}It was 2<sup>10</sup> of them.`, "It was 2 to the power of 10 of them."],
-    [
-      "a power of a product",
-      `${EN}It is E = mc<sup>2</sup> of them.`,
-      "It is E = mc to the power of 2 of them.",
-    ],
-    [
-      "the mark of a note behind a short word",
-      `${EN}It was so<sup>2</sup> with them.`,
-      "It was so with them.",
-    ],
+    ["a raised letter", `${EN}It is E = mc<sup>2</sup> of them.`, "It is E = mc to the power of 2 of them."],
+    ["the mark of a note behind a word", `${EN}It was so<sup>2</sup> with them.`, "It was so with them."],
     [
       "a power, in Spanish",
       "# El número\n\nLa tabla del 2<sup>10</sup> es muy larga pero una más.",
@@ -105,11 +93,7 @@ describe("markup of other tools", () => {
       "# T {#t .x}\n\n[Small *caps*]{.sc} and [more](u){target=_blank}.\n{: .note}",
       "Small caps and more.",
     ],
-    [
-      "marked, inserted and raised words, and keys",
-      "# T\n\n==One== ^^two^^ ++ctrl+c++ 2^10^.",
-      "One two ctrl+c 2^10.",
-    ],
+    ["marked and raised words, and keys", "# T\n\n==One== ^^two^^ ++ctrl+c++ 2^10^.", "One two ctrl+c 2^10."],
     [
       "signs in a sentence",
       "# T\n\nIn C++ a == b and c==d, i++ and j++, x ^2 or 50%% of {a, b}, {x} and @ann {5}.",
@@ -125,11 +109,7 @@ describe("markup of other tools", () => {
       '# T\n\n!!! note "Care"\n    One.\n\n    Two.\n\nThree.\n\n!!! Oh, four.',
       "Care\n\nOne.\n\nTwo.\n\nThree.\n\n!!! Oh, four.",
     ],
-    [
-      "tabs of MkDocs",
-      '# T\n\n=== "A"\n\n    One two.\n\nLow\n===  \n\nThree.',
-      "A\n\nOne two.\n\nLow\n\nThree.",
-    ],
+    ["tabs", '# T\n\n=== "A"\n\n    One two.\n\nLow\n===  \n\nThree.', "A\n\nOne two.\n\nLow\n\nThree."],
     [
       "a title in brackets",
       '# T\n\n:::tip[Look]\nOne.\n:::\n\n::: {.x title="Here"}\nTwo.\n:::',

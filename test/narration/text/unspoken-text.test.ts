@@ -394,11 +394,7 @@ describe("lines above a text", () => {
       "Title:\n    _**The Lock**_\nCredit: Written by\nAuthor: Ada Writer\nContact:\n\tRiver 1\n\nIt leaked.",
       "Ada Writer",
     ],
-    [
-      "a title block of pandoc",
-      "% The\n  Lock\n% Ada Writer; Ben Second\n\nIt leaked.",
-      "Ada Writer, Ben Second",
-    ],
+    ["a block of pandoc", "% The\n  Lock\n% Ada Writer; Ben Second\n\nIt leaked.", "Ada Writer, Ben Second"],
     [
       "front matter with a list",
       "---\ntitle: The Lock\nauthor:\n  - Ada Writer\n  - Ben Second\n---\n\nIt leaked.",
