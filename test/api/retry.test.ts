@@ -11,30 +11,31 @@ const failure = (code: ErrorCode, facts: AudioErrorOptions = {}): AudioError =>
   new AudioError(code, "x", facts);
 const half = (): number => 0.5;
 
-describe("after a failed create", () => {
-  it.each<ErrorCode>(["rate_limit", "concurrency_limit"])(
-    "%s waits as long as the service states, or 60 s",
-    (code) => {
-      const reported = failure(code, { retryAfterSeconds: 7 });
-      expect(decideAfterFailure(reported, 1, half)).toEqual({
-        kind: "rate_limited",
-        pauseMs: 7000,
-      });
-      expect(decideAfterFailure(failure(code), 1, half)).toEqual({
-        kind: "rate_limited",
-        pauseMs: 60_000,
-      });
-      const atOnce = failure(code, { retryAfterSeconds: 0 });
-      for (const [count, pauseMs] of [
-        [1, 1500],
-        [2, 3000],
-        [3, 6000],
-      ] as const)
-        expect(decideAfterFailure(atOnce, count, half)).toEqual({ kind: "rate_limited", pauseMs });
-    },
-  );
+it.each<ErrorCode>(["rate_limit", "concurrency_limit"])(
+  "after a failed create %s waits as long as the service states, or 60 s",
+  (code) => {
+    const reported = failure(code, { retryAfterSeconds: 7 });
+    expect(decideAfterFailure(reported, 1, half)).toEqual({
+      kind: "rate_limited",
+      pauseMs: 7000,
+    });
+    expect(decideAfterFailure(failure(code), 1, half)).toEqual({
+      kind: "rate_limited",
+      pauseMs: 60_000,
+    });
+    const atOnce = failure(code, { retryAfterSeconds: 0 });
+    for (const [count, pauseMs] of [
+      [1, 1500],
+      [2, 3000],
+      [3, 6000],
+    ] as const)
+      expect(decideAfterFailure(atOnce, count, half)).toEqual({ kind: "rate_limited", pauseMs });
+  },
+);
 
-  it.each<ErrorCode>(["api_unavailable", "temporarily_unavailable"])("%s waits, longer each time", (code) => {
+it.each<ErrorCode>(["api_unavailable", "temporarily_unavailable"])(
+  "after a failed create %s waits, longer each time",
+  (code) => {
     expect(decideAfterFailure(failure(code), 1, half)).toEqual({
       kind: "unavailable",
       delayMs: 1500,
@@ -48,8 +49,8 @@ describe("after a failed create", () => {
     const atOnce = failure(code, { retryAfterSeconds: 0 });
     expect(decideAfterFailure(atOnce, 1, half)).toEqual({ kind: "unavailable", delayMs: 1500 });
     expect(decideAfterFailure(atOnce, 3, half)).toEqual({ kind: "unavailable", delayMs: 6000 });
-  });
-});
+  },
+);
 
 describe("whether a failed submission may have made a task", () => {
   const unsent = new UnsentRequestError("x");

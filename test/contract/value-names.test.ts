@@ -1,62 +1,57 @@
 /** Tests other names of languages and values. */
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { OUTPUT_FORMATS } from "../../src/contract/audio-format.ts";
 import { findLanguage, findNamedValue } from "../../src/contract/value-names.ts";
 
-describe("a language", () => {
-  it.each([
+it.each([
+  [
+    "es",
     [
-      "es",
-      [
-        "es-MX",
-        "es_ES",
-        "ES",
-        "español",
-        "Espanol",
-        "Spanish",
-        "Castellano",
-        "spa",
-        "Latin American Spanish",
-        "Spanisch",
-        "西班牙语",
-        "en español",
-        "Spanish (Mexico)",
-      ],
+      "es-MX",
+      "es_ES",
+      "ES",
+      "español",
+      "Espanol",
+      "Spanish",
+      "Castellano",
+      "spa",
+      "Latin American Spanish",
+      "Spanisch",
+      "西班牙语",
+      "en español",
+      "Spanish (Mexico)",
     ],
-    [
-      "pt",
-      ["pt-BR", "pt_PT", "Brazilian Portuguese", "português", "portugues do Brasil", "por", "Brazilian"],
-    ],
+  ],
+  ["pt", ["pt-BR", "pt_PT", "Brazilian Portuguese", "português", "portugues do Brasil", "por", "Brazilian"]],
+  [
+    "zh",
     [
       "zh",
-      [
-        "zh",
-        "zh-Hans",
-        "zh-TW",
-        "zh_Hant_TW",
-        "Mandarin",
-        "Mandarin Chinese",
-        "中文",
-        "普通话",
-        "Simplified Chinese",
-        "cmn",
-        "chinois",
-      ],
+      "zh-Hans",
+      "zh-TW",
+      "zh_Hant_TW",
+      "Mandarin",
+      "Mandarin Chinese",
+      "中文",
+      "普通话",
+      "Simplified Chinese",
+      "cmn",
+      "chinois",
     ],
-    [
-      "en",
-      ["en_GB", "en-us", "British", "British English", "American English", "inglés", "Englisch", "英語"],
-    ],
-    ["ja", ["ja-JP", "日本語", "japonais", "Japanese"]],
-    ["id", ["id-ID", "Bahasa Indonesia", "Indonesian", "bahasa"]],
-  ])("%s is found as %j", (code, names) => {
-    expect(names.map((name) => [name, findLanguage(name)])).toEqual(names.map((name) => [name, code]));
-  });
-
-  it.each(["Deutsch", "français", "fr-CA", "Korean", "xx", "", "Sophie", "warm"])("%j is none", (name) => {
-    expect(findLanguage(name)).toBeNull();
-  });
+  ],
+  ["en", ["en_GB", "en-us", "British", "British English", "American English", "inglés", "Englisch", "英語"]],
+  ["ja", ["ja-JP", "日本語", "japonais", "Japanese"]],
+  ["id", ["id-ID", "Bahasa Indonesia", "Indonesian", "bahasa"]],
+])("a language %s is found as %j", (code, names) => {
+  expect(names.map((name) => [name, findLanguage(name)])).toEqual(names.map((name) => [name, code]));
 });
+
+it.each(["Deutsch", "français", "fr-CA", "Korean", "xx", "", "Sophie", "warm"])(
+  "a language %j is none",
+  (name) => {
+    expect(findLanguage(name)).toBeNull();
+  },
+);
 
 it.each([
   ["ogg", "ogg_opus"],

@@ -1,5 +1,5 @@
 /** Arguments through the real protocol: values on both sides of each bound, and the errors for invalid values. */
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { openClientAll, openFoldersAll, openServiceAll } from "../support/e2e-setup.ts";
 import { startToolClient } from "../support/tool-client.ts";
 import { errorOf, generate, resultTextOf } from "../support/tool-result.ts";
@@ -53,17 +53,18 @@ const REFUSED: Array<[string, Record<string, unknown>, RegExp]> = [
   ["a path as file name", { prompt: "x", file_name: "../x" }, /invalid_file_name/],
 ];
 
-describe("arguments of generate_audio", () => {
-  it.each(ACCEPTED)("accepts %s", async (_name, args) => {
-    const before = service.count("create");
-    const task = await generate(client, args);
-    expect(task.status).toBe("succeeded");
-    expect(service.count("create")).toBe(before + 1);
-    const sent: unknown = JSON.parse(service.exchanges.findLast(({ kind }) => kind === "create")?.body ?? "");
-    expect(sent).toMatchObject({ prompt: String(args["prompt"]).trim() });
-  });
+it.each(ACCEPTED)("arguments of generate_audio accepts %s", async (_name, args) => {
+  const before = service.count("create");
+  const task = await generate(client, args);
+  expect(task.status).toBe("succeeded");
+  expect(service.count("create")).toBe(before + 1);
+  const sent: unknown = JSON.parse(service.exchanges.findLast(({ kind }) => kind === "create")?.body ?? "");
+  expect(sent).toMatchObject({ prompt: String(args["prompt"]).trim() });
+});
 
-  it.each(REFUSED)("refuses %s, naming field and rule, and sends nothing", async (_name, args, words) => {
+it.each(REFUSED)(
+  "arguments of generate_audio refuses %s, naming field and rule, and sends nothing",
+  async (_name, args, words) => {
     const before = service.exchanges.length;
     const outcome = await client.call("generate_audio", args);
     const facts = errorOf(outcome);
@@ -72,27 +73,25 @@ describe("arguments of generate_audio", () => {
     expect(resultTextOf(outcome)).toMatch(words);
     expect(resultTextOf(outcome)).toMatch(/\nWhat to do: /);
     expect(service.exchanges.length).toBe(before);
-  });
+  },
+);
+
+it.each([
+  ["get_task", {}, /task_id is required/],
+  ["get_task", { task_id: "../x" }, /task_id must be an id/],
+  ["get_task", { task_id: "x", verbose: true }, /the known ones are task_id, wait_seconds/],
+  ["download_audio", { task_id: "x", deliver: "mail" }, /deliver must be one of path, inline, both/],
+  ["list_voices", { language: "fr" }, /language must be one of en, zh, ja, es, id, pt/],
+  ["list_tasks", { limit: 0 }, /limit must be a whole number from 1 to 100/],
+  ["list_tasks", { status: "anyhow" }, /status must be one of/],
+])("arguments of the other tools %s refuses %j", async (name, args, words) => {
+  const outcome = await client.call(name, args);
+  expect(errorOf(outcome)).toMatchObject({ code: "invalid_request", http_status: null });
+  expect(resultTextOf(outcome)).toMatch(words);
 });
 
-describe("arguments of the other tools", () => {
-  it.each([
-    ["get_task", {}, /task_id is required/],
-    ["get_task", { task_id: "../x" }, /task_id must be an id/],
-    ["get_task", { task_id: "x", verbose: true }, /the known ones are task_id, wait_seconds/],
-    ["download_audio", { task_id: "x", deliver: "mail" }, /deliver must be one of path, inline, both/],
-    ["list_voices", { language: "fr" }, /language must be one of en, zh, ja, es, id, pt/],
-    ["list_tasks", { limit: 0 }, /limit must be a whole number from 1 to 100/],
-    ["list_tasks", { status: "anyhow" }, /status must be one of/],
-  ])("%s refuses %j", async (name, args, words) => {
-    const outcome = await client.call(name, args);
-    expect(errorOf(outcome)).toMatchObject({ code: "invalid_request", http_status: null });
-    expect(resultTextOf(outcome)).toMatch(words);
-  });
-
-  it("an unknown tool is a protocol error that names the known ones", async () => {
-    await expect(client.call("make_audio", {})).rejects.toThrow(/generate_audio, get_task/);
-  });
+it("an unknown tool is a protocol error that names the known ones", async () => {
+  await expect(client.call("make_audio", {})).rejects.toThrow(/generate_audio, get_task/);
 });
 
 it.each([

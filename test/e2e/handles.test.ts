@@ -39,42 +39,40 @@ afterEach(async () => {
   await testFolders.remove();
 });
 
-describe("the handle of a delayed request", () => {
-  it("reports progress without waiting, and waits for the file with a window", async () => {
-    putOff(1000);
-    const toolClient = await start();
-    const unfinishedTask = await generate(toolClient, CALL);
-    expect(unfinishedTask).toMatchObject({ status: "waiting", replayed: false, billing: null });
-    expect(unfinishedTask.task_id).toMatch(/^req-[0-9a-f]{32}$/);
-    const shownTask = taskOf(await toolClient.call("get_task", { task_id: unfinishedTask.task_id }));
-    expect(shownTask).toMatchObject({ status: "waiting", task_id: unfinishedTask.task_id });
-    expect(shownTask.message).toMatch(/The server goes on by itself and saves the file/);
-    const early = errorOf(await toolClient.call("download_audio", { task_id: unfinishedTask.task_id }));
-    expect(early).toMatchObject({ code: "not_ready", task_id: unfinishedTask.task_id });
-    service.intercept = undefined;
-    const done = taskOf(
-      await toolClient.call("get_task", { task_id: unfinishedTask.task_id, wait_seconds: 20 }),
-    );
-    expect(done).toMatchObject({ status: "succeeded", task_id: expect.stringMatching(/^task-/) });
-    const later = taskOf(await toolClient.call("get_task", { task_id: unfinishedTask.task_id }));
-    expect(later.audio?.path).toBe(done.audio?.path);
-    const again = taskOf(await toolClient.call("download_audio", { task_id: unfinishedTask.task_id }));
-    expect(again.audio?.path).toBe(done.audio?.path);
-    expect(service.tasks.size).toBe(1);
-  });
+it("the handle of a delayed request reports progress without waiting, and waits for the file with a window", async () => {
+  putOff(1000);
+  const toolClient = await start();
+  const unfinishedTask = await generate(toolClient, CALL);
+  expect(unfinishedTask).toMatchObject({ status: "waiting", replayed: false, billing: null });
+  expect(unfinishedTask.task_id).toMatch(/^req-[0-9a-f]{32}$/);
+  const shownTask = taskOf(await toolClient.call("get_task", { task_id: unfinishedTask.task_id }));
+  expect(shownTask).toMatchObject({ status: "waiting", task_id: unfinishedTask.task_id });
+  expect(shownTask.message).toMatch(/The server goes on by itself and saves the file/);
+  const early = errorOf(await toolClient.call("download_audio", { task_id: unfinishedTask.task_id }));
+  expect(early).toMatchObject({ code: "not_ready", task_id: unfinishedTask.task_id });
+  service.intercept = undefined;
+  const done = taskOf(
+    await toolClient.call("get_task", { task_id: unfinishedTask.task_id, wait_seconds: 20 }),
+  );
+  expect(done).toMatchObject({ status: "succeeded", task_id: expect.stringMatching(/^task-/) });
+  const later = taskOf(await toolClient.call("get_task", { task_id: unfinishedTask.task_id }));
+  expect(later.audio?.path).toBe(done.audio?.path);
+  const again = taskOf(await toolClient.call("download_audio", { task_id: unfinishedTask.task_id }));
+  expect(again.audio?.path).toBe(done.audio?.path);
+  expect(service.tasks.size).toBe(1);
+});
 
-  it("is known to another process, which reports that the request is being worked on, and waits", async () => {
-    putOff(1000);
-    // Both processes start before the first pause begins, because a start can take as long as a pause.
-    const [toolClient, other] = await Promise.all([start(), start()]);
-    const unfinishedTask = await generate(toolClient, CALL);
-    const shownTask = taskOf(await other.call("get_task", { task_id: unfinishedTask.task_id }));
-    expect(shownTask.message).toMatch(/Another client window is already working on this request/);
-    service.intercept = undefined;
-    const done = taskOf(await other.call("get_task", { task_id: unfinishedTask.task_id, wait_seconds: 20 }));
-    expect(done.status).toBe("succeeded");
-    expect(service.tasks.size).toBe(1);
-  });
+it("the handle of a delayed request is known to another process, which reports that the request is being worked on, and waits", async () => {
+  putOff(1000);
+  // Both processes start before the first pause begins, because a start can take as long as a pause.
+  const [toolClient, other] = await Promise.all([start(), start()]);
+  const unfinishedTask = await generate(toolClient, CALL);
+  const shownTask = taskOf(await other.call("get_task", { task_id: unfinishedTask.task_id }));
+  expect(shownTask.message).toMatch(/Another client window is already working on this request/);
+  service.intercept = undefined;
+  const done = taskOf(await other.call("get_task", { task_id: unfinishedTask.task_id, wait_seconds: 20 }));
+  expect(done.status).toBe("succeeded");
+  expect(service.tasks.size).toBe(1);
 });
 
 describe("the second answer about a waiting request", () => {

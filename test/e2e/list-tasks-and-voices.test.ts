@@ -33,48 +33,46 @@ afterEach(async () => {
 
 const listing = z.object({ tasks: z.array(z.record(z.string(), z.unknown())), message: z.string() });
 
-describe("a row of list_tasks", () => {
-  it("has status, local time, credits, length, voice, text and path in the text form and in fields", async () => {
-    // The time zone is that of a process.
-    const client = await start({ TZ: "Asia/Kolkata" }, startBinClient);
-    const createdTask = await generate(client, { prompt: "A row of everything", voice: "felix_zh", take: 2 });
-    const outcome = await client.call("list_tasks", {});
-    const text = resultTextOf(outcome);
-    expect(text).toMatch(
-      /^1 request, newest first\. Spent: [^\n]*\ntask-\w+: succeeded, \d{4}-\d\d-\d\d \d\d:\d\d, 10 credits, 4 s, voice: felix_zh, take 2\. "A row of everything" \//,
-    );
-    expect(text).toContain(createdTask.audio?.path);
-    const [row] = listing.parse(outcome.structuredContent).tasks;
-    expect(row).toMatchObject({
-      task_id: createdTask.task_id,
-      credits: 10,
-      audio_seconds: 4,
-      voice: "felix_zh",
-      take: 2,
-      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+05:30$/),
-      audio_path: createdTask.audio?.path,
-    });
-    expect(text).toContain(String(row?.["created_at"]).slice(0, 16).replace("T", " "));
-    await rm(createdTask.audio?.path ?? "");
-    expect(resultTextOf(await client.call("list_tasks", {}))).toContain(
-      `(file gone: ${createdTask.audio?.path}) Next: Call download_audio with task_id ${createdTask.task_id} (free).`,
-    );
+it("a row of list_tasks has status, local time, credits, length, voice, text and path in the text form and in fields", async () => {
+  // The time zone is that of a process.
+  const client = await start({ TZ: "Asia/Kolkata" }, startBinClient);
+  const createdTask = await generate(client, { prompt: "A row of everything", voice: "felix_zh", take: 2 });
+  const outcome = await client.call("list_tasks", {});
+  const text = resultTextOf(outcome);
+  expect(text).toMatch(
+    /^1 request, newest first\. Spent: [^\n]*\ntask-\w+: succeeded, \d{4}-\d\d-\d\d \d\d:\d\d, 10 credits, 4 s, voice: felix_zh, take 2\. "A row of everything" \//,
+  );
+  expect(text).toContain(createdTask.audio?.path);
+  const [row] = listing.parse(outcome.structuredContent).tasks;
+  expect(row).toMatchObject({
+    task_id: createdTask.task_id,
+    credits: 10,
+    audio_seconds: 4,
+    voice: "felix_zh",
+    take: 2,
+    created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+05:30$/),
+    audio_path: createdTask.audio?.path,
   });
+  expect(text).toContain(String(row?.["created_at"]).slice(0, 16).replace("T", " "));
+  await rm(createdTask.audio?.path ?? "");
+  expect(resultTextOf(await client.call("list_tasks", {}))).toContain(
+    `(file gone: ${createdTask.audio?.path}) Next: Call download_audio with task_id ${createdTask.task_id} (free).`,
+  );
+});
 
-  it("is found by words of its whole text and by its file's name", async () => {
-    const client = await start();
-    const long = `${"A long beginning that fills the excerpt and more than that. ".repeat(3)}Then a Zebra.`;
-    await client.call("generate_audio", { prompt: long });
-    await client.call("generate_audio", { prompt: "Something else", file_name: "bridge" });
-    const count = async (query: string): Promise<unknown> =>
-      (await client.call("list_tasks", { query })).structuredContent?.["count"];
-    expect(await count("zebra beginning")).toBe(1);
-    expect(await count("bridge.mp3")).toBe(1);
-    // Nothing has both words, so what has one of them is found.
-    expect(await count("zebra bridge")).toBe(2);
-    expect(await count("walrus")).toBe(0);
-    expect(await count("  ")).toBe(2);
-  });
+it("a row of list_tasks is found by words of its whole text and by its file's name", async () => {
+  const client = await start();
+  const long = `${"A long beginning that fills the excerpt and more than that. ".repeat(3)}Then a Zebra.`;
+  await client.call("generate_audio", { prompt: long });
+  await client.call("generate_audio", { prompt: "Something else", file_name: "bridge" });
+  const count = async (query: string): Promise<unknown> =>
+    (await client.call("list_tasks", { query })).structuredContent?.["count"];
+  expect(await count("zebra beginning")).toBe(1);
+  expect(await count("bridge.mp3")).toBe(1);
+  // Nothing has both words, so what has one of them is found.
+  expect(await count("zebra bridge")).toBe(2);
+  expect(await count("walrus")).toBe(0);
+  expect(await count("  ")).toBe(2);
 });
 
 describe("AUDIO_VOICE_NOTES", () => {

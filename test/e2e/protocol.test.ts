@@ -138,29 +138,28 @@ it("stdout contains only the protocol, for every call and every ending", async (
   for (const line of client.lines) expect(JSON.parse(line)).toMatchObject({ jsonrpc: "2.0" });
 });
 
-describe("dist", () => {
-  it("runs after being copied alone into an empty folder", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "agm-dist-"));
-    await cp(join(BIN, ".."), folder, { recursive: true });
-    const client = await start({}, { bin: join(folder, "main.js") });
-    const { result } = await client.request("initialize", hello());
-    expect(result).toMatchObject({ serverInfo: { name: "audio-generation-mcp" } });
-    const run = spawnSync(NODE, [join(folder, "main.js"), "sandbox"], { encoding: "utf8" });
-    expect(run.status).toBe(1);
-    expect(run.stderr).toMatch(
-      /^audio-generation-mcp: the sandbox needs packages .*fastify.*npx -y audio-generation-mcp-sandbox/,
-    );
-    expect(run.stderr.trim().split("\n")).toHaveLength(1);
-    const entry = JSON.stringify(pathToFileURL(join(folder, "sandbox.js")).href);
-    const read = `import(${entry}).catch((error) => console.log(error.code, error.message))`;
-    const imported = spawnSync(NODE, ["--input-type=module", "-e", read], { encoding: "utf8" });
-    expect(imported.stdout).toBe(`undefined ${run.stderr.slice("audio-generation-mcp: ".length)}`);
-    await client.end();
-    await rm(folder, { recursive: true });
-  });
+it("dist runs after being copied alone into an empty folder", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "agm-dist-"));
+  await cp(join(BIN, ".."), folder, { recursive: true });
+  const client = await start({}, { bin: join(folder, "main.js") });
+  const { result } = await client.request("initialize", hello());
+  expect(result).toMatchObject({ serverInfo: { name: "audio-generation-mcp" } });
+  const run = spawnSync(NODE, [join(folder, "main.js"), "sandbox"], { encoding: "utf8" });
+  expect(run.status).toBe(1);
+  expect(run.stderr).toMatch(
+    /^audio-generation-mcp: the sandbox needs packages .*fastify.*npx -y audio-generation-mcp-sandbox/,
+  );
+  expect(run.stderr.trim().split("\n")).toHaveLength(1);
+  const entry = JSON.stringify(pathToFileURL(join(folder, "sandbox.js")).href);
+  const read = `import(${entry}).catch((error) => console.log(error.code, error.message))`;
+  const imported = spawnSync(NODE, ["--input-type=module", "-e", read], { encoding: "utf8" });
+  expect(imported.stdout).toBe(`undefined ${run.stderr.slice("audio-generation-mcp: ".length)}`);
+  await client.end();
+  await rm(folder, { recursive: true });
+});
 
-  it("has an entry for programs that exports the whole sandbox", () => {
-    const script = `
+it("dist has an entry for programs that exports the whole sandbox", () => {
+  const script = `
       const sandbox = await import(${JSON.stringify(pathToFileURL(join(BIN, "..", "sandbox.js")).href)});
       const { SandboxUsageError, startSandbox } = sandbox;
       const refused = await startSandbox({ port: -1 }).catch((error) => error instanceof SandboxUsageError);
@@ -176,13 +175,12 @@ describe("dist", () => {
       await stop();
       console.log(JSON.stringify({ names: Object.keys(sandbox).sort(), refused, status: task.status }));
     `;
-    const run = spawnSync(NODE, ["--input-type=module", "-e", script], { encoding: "utf8" });
-    expect(run.stderr).toBe("");
-    expect(JSON.parse(run.stdout)).toEqual({
-      names: ["SandboxUsageError", "startSandbox"],
-      refused: true,
-      status: "succeeded",
-    });
+  const run = spawnSync(NODE, ["--input-type=module", "-e", script], { encoding: "utf8" });
+  expect(run.stderr).toBe("");
+  expect(JSON.parse(run.stdout)).toEqual({
+    names: ["SandboxUsageError", "startSandbox"],
+    refused: true,
+    status: "succeeded",
   });
 });
 

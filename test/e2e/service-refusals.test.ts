@@ -224,41 +224,39 @@ describe("a task that fails", () => {
   });
 });
 
-describe("402", () => {
-  it("waits while another submission has no response yet", async () => {
-    service.processingMs = 300;
-    let accepted = 0;
-    service.intercept = async ({ kind }, response, self) => {
-      if (kind !== "create") return false;
-      accepted += 1;
-      if (accepted === 1) {
-        await setTimeout(600);
-        return false;
-      }
-      if (self.tasks.size > 0 && self.runningTaskCount === 0) return false;
-      self.refuse(response, 402, "insufficient_credits");
-      return true;
-    };
-    const first = client.call("generate_audio", { prompt: "Slowly accepted" });
-    await expect.poll(() => accepted).toBe(1);
-    const second = client.call("generate_audio", { prompt: "Refused meanwhile" });
-    expect(taskOf(await second).status).toBe("succeeded");
-    expect(taskOf(await first).status).toBe("succeeded");
-  });
+it("402 waits while another submission has no response yet", async () => {
+  service.processingMs = 300;
+  let accepted = 0;
+  service.intercept = async ({ kind }, response, self) => {
+    if (kind !== "create") return false;
+    accepted += 1;
+    if (accepted === 1) {
+      await setTimeout(600);
+      return false;
+    }
+    if (self.tasks.size > 0 && self.runningTaskCount === 0) return false;
+    self.refuse(response, 402, "insufficient_credits");
+    return true;
+  };
+  const first = client.call("generate_audio", { prompt: "Slowly accepted" });
+  await expect.poll(() => accepted).toBe(1);
+  const second = client.call("generate_audio", { prompt: "Refused meanwhile" });
+  expect(taskOf(await second).status).toBe("succeeded");
+  expect(taskOf(await first).status).toBe("succeeded");
+});
 
-  it("is retried once if the task that held the credits ended before the refusal arrived", async () => {
-    service.processingMs = 150;
-    let submissions = 0;
-    service.intercept = async ({ kind }, response, self) => {
-      if (kind !== "create") return false;
-      submissions += 1;
-      if (submissions !== 2) return false;
-      await setTimeout(1200);
-      self.refuse(response, 402, "insufficient_credits");
-      return true;
-    };
-    const calls = ["One", "Two"].map((prompt) => client.call("generate_audio", { prompt }));
-    for (const outcome of await Promise.all(calls)) expect(taskOf(outcome).status).toBe("succeeded");
-    expect(submissions).toBe(3);
-  });
+it("402 is retried once if the task that held the credits ended before the refusal arrived", async () => {
+  service.processingMs = 150;
+  let submissions = 0;
+  service.intercept = async ({ kind }, response, self) => {
+    if (kind !== "create") return false;
+    submissions += 1;
+    if (submissions !== 2) return false;
+    await setTimeout(1200);
+    self.refuse(response, 402, "insufficient_credits");
+    return true;
+  };
+  const calls = ["One", "Two"].map((prompt) => client.call("generate_audio", { prompt }));
+  for (const outcome of await Promise.all(calls)) expect(taskOf(outcome).status).toBe("succeeded");
+  expect(submissions).toBe(3);
 });

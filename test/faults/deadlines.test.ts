@@ -2,7 +2,7 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it } from "vitest";
 import type { RequestTimeouts } from "../../src/api/transport.ts";
 import { composeWorkflow, type Workflow } from "../../src/commands/compose.ts";
 import { readConfig } from "../../src/config/config.ts";
@@ -82,37 +82,35 @@ const stallsAfter =
 
 const JSON_HEAD = "HTTP/1.1 202 Accepted\r\ncontent-type: application/json\r\ncontent-length: 99999\r\n\r\n";
 
-describe("a service that stalls", () => {
-  it.each<[string, "create" | "query" | "content", Misbehaviour]>([
-    ["before the headers of a 202", "create", silence],
-    ["in the body of a 202, a byte at a time", "create", trickle(JSON_HEAD)],
-    ["in the headers of a 202, a byte at a time", "create", trickle("HTTP/1.1 202 Accepted\r\nx: ")],
-    ["before the headers of a query", "query", silence],
-    ["in the body of a query, byte by byte", "query", trickle(JSON_HEAD.replace("202 Accepted", "200 OK"))],
-    ["before the headers of the audio", "content", silence],
-    ["before the first byte of the audio", "content", stallsAfter(0)],
-    ["in the middle of the audio", "content", stallsAfter(7000)],
-  ])(
-    "%s is repeated after that phase's deadline; one task, the whole audio",
-    async (_where, kind, misbehaviour) => {
-      service.intercept = misbehaveNext(kind, (response, exchange, self) => {
-        if (kind === "create") self.accept(exchange);
-        return misbehaviour(response, exchange, self);
-      });
-      const begunAtMs = performance.now();
-      const view = await generate("Stalled");
-      expect(performance.now() - begunAtMs).toBeLessThan(STALL_MS);
-      const [task] = service.tasks.values();
-      expect((await readFile(view.audio?.path ?? "")).equals(task?.audio ?? Buffer.alloc(0))).toBe(true);
-      expect(service.tasks.size).toBe(1);
-      expect(service.count(kind)).toBeGreaterThanOrEqual(2);
-      expect(new Set(service.exchanges.flatMap(({ key }) => key ?? [])).size).toBe(1);
-    },
-  );
+it.each<[string, "create" | "query" | "content", Misbehaviour]>([
+  ["before the headers of a 202", "create", silence],
+  ["in the body of a 202, a byte at a time", "create", trickle(JSON_HEAD)],
+  ["in the headers of a 202, a byte at a time", "create", trickle("HTTP/1.1 202 Accepted\r\nx: ")],
+  ["before the headers of a query", "query", silence],
+  ["in the body of a query, byte by byte", "query", trickle(JSON_HEAD.replace("202 Accepted", "200 OK"))],
+  ["before the headers of the audio", "content", silence],
+  ["before the first byte of the audio", "content", stallsAfter(0)],
+  ["in the middle of the audio", "content", stallsAfter(7000)],
+])(
+  "a service that stalls %s is repeated after that phase's deadline; one task, the whole audio",
+  async (_where, kind, misbehaviour) => {
+    service.intercept = misbehaveNext(kind, (response, exchange, self) => {
+      if (kind === "create") self.accept(exchange);
+      return misbehaviour(response, exchange, self);
+    });
+    const begunAtMs = performance.now();
+    const view = await generate("Stalled");
+    expect(performance.now() - begunAtMs).toBeLessThan(STALL_MS);
+    const [task] = service.tasks.values();
+    expect((await readFile(view.audio?.path ?? "")).equals(task?.audio ?? Buffer.alloc(0))).toBe(true);
+    expect(service.tasks.size).toBe(1);
+    expect(service.count(kind)).toBeGreaterThanOrEqual(2);
+    expect(new Set(service.exchanges.flatMap(({ key }) => key ?? [])).size).toBe(1);
+  },
+);
 
-  it("in every submission is waited for no longer than the recovery timeout", async () => {
-    service.intercept = misbehaveNext("create", silence, 1000);
-    await expect(generate("Never answered")).rejects.toMatchObject({ code: "timeout", retryable: true });
-    expect(new Set(service.exchanges.map(({ key }) => key)).size).toBe(1);
-  });
+it("a service that stalls in every submission is waited for no longer than the recovery timeout", async () => {
+  service.intercept = misbehaveNext("create", silence, 1000);
+  await expect(generate("Never answered")).rejects.toMatchObject({ code: "timeout", retryable: true });
+  expect(new Set(service.exchanges.map(({ key }) => key)).size).toBe(1);
 });

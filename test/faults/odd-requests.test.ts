@@ -154,21 +154,23 @@ describe("a message that is not a request", () => {
   });
 });
 
-describe("many lines that are not a request", () => {
-  it("cause a few warnings, and the next request is answered", async () => {
-    const setup = await openFaultSetup();
-    const server = await setup.another({ AUDIO_LOG_LEVEL: "warn" });
-    server.write("no JSON\n".repeat(20_000));
-    expect((await server.call("list_voices", { language: "pt" })).structuredContent).toMatchObject({
-      count: countVoices("pt"),
-    });
-    const warnings = server.stderr.trim().split("\n");
-    expect(warnings).toHaveLength(5);
-    for (const warning of warnings) expect(warning).toMatch(/^\S+Z audio-generation-mcp warn: .{20,250}$/);
-    expect(warnings.at(-1)).toMatch(/debug/);
+it("many lines that are not a request cause a few warnings, and the next request is answered", async () => {
+  const setup = await openFaultSetup();
+  const server = await setup.another({ AUDIO_LOG_LEVEL: "warn" });
+  server.write("no JSON\n".repeat(20_000));
+  expect((await server.call("list_voices", { language: "pt" })).structuredContent).toMatchObject({
+    count: countVoices("pt"),
   });
+  const warnings = server.stderr.trim().split("\n");
+  expect(warnings).toHaveLength(5);
+  for (const warning of warnings) expect(warning).toMatch(/^\S+Z audio-generation-mcp warn: .{20,250}$/);
+  expect(warnings.at(-1)).toMatch(/debug/);
+});
 
-  it("do not fill the memory while nobody reads the answers", skipBecause(NOT_LINUX), async () => {
+it(
+  "many lines that are not a request do not fill the memory while nobody reads the answers",
+  skipBecause(NOT_LINUX),
+  async () => {
     const setup = await openFaultSetup();
     const server = await setup.another({ AUDIO_LOG_LEVEL: "warn" }, { isRead: false, isInitialized: false });
     const lines = "no JSON\n".repeat(300_000);
@@ -177,5 +179,5 @@ describe("many lines that are not a request", () => {
     const status = await readFile(`/proc/${server.child.pid}/status`, "utf8");
     // A server that kept the answers to all lines would need 40 MB more, and one that also copied them even more.
     expect(Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1])).toBeLessThan(240_000);
-  });
-});
+  },
+);

@@ -18,37 +18,35 @@ function beforeDownload(action: () => Promise<void>) {
   };
 }
 
-describe("a full disk", () => {
-  it(
-    "is reported as disk_full, leaves no partial file, and costs nothing when there is room again",
-    skipBecause(NO_MOUNT),
-    async () => {
-      const folder = mountedFolder("size=128k");
-      const setup = await openFaultSetup({
-        service: { audioBytes: 400_000 },
-        env: { AUDIO_OUTPUT_DIR: folder },
-      });
-      const call = { prompt: "No room" };
-      const outcome = await setup.server.call("generate_audio", call);
-      const [createdTaskId] = setup.service.tasks.keys();
-      expect(errorOf(outcome)).toMatchObject({ code: "disk_full", task_id: createdTaskId });
-      expect(resultTextOf(outcome)).toMatch(/free disk space/);
-      expect(await readdir(folder)).toEqual([]);
-      await setup.server.end();
-      const unlimited = await setup.another({ AUDIO_OUTPUT_DIR: setup.testFolders.outputDir });
-      expect((await generate(unlimited, call)).audio?.size_bytes).toBe(400_000);
-      expect(setup.service.count("create")).toBe(1);
-    },
-  );
+it(
+  "a full disk is reported as disk_full, leaves no partial file, and costs nothing when there is room again",
+  skipBecause(NO_MOUNT),
+  async () => {
+    const folder = mountedFolder("size=128k");
+    const setup = await openFaultSetup({
+      service: { audioBytes: 400_000 },
+      env: { AUDIO_OUTPUT_DIR: folder },
+    });
+    const call = { prompt: "No room" };
+    const outcome = await setup.server.call("generate_audio", call);
+    const [createdTaskId] = setup.service.tasks.keys();
+    expect(errorOf(outcome)).toMatchObject({ code: "disk_full", task_id: createdTaskId });
+    expect(resultTextOf(outcome)).toMatch(/free disk space/);
+    expect(await readdir(folder)).toEqual([]);
+    await setup.server.end();
+    const unlimited = await setup.another({ AUDIO_OUTPUT_DIR: setup.testFolders.outputDir });
+    expect((await generate(unlimited, call)).audio?.size_bytes).toBe(400_000);
+    expect(setup.service.count("create")).toBe(1);
+  },
+);
 
-  it("from the start means that nothing is sent", skipBecause(NO_MOUNT), async () => {
-    const folder = mountedFolder("size=64k");
-    await writeFile(join(folder, "ballast"), Buffer.alloc(64 * 1024)).catch(() => undefined);
-    const setup = await openFaultSetup({ env: { AUDIO_OUTPUT_DIR: folder } });
-    const facts = errorOf(await setup.server.call("generate_audio", { prompt: "Full from the start" }));
-    expect(facts).toMatchObject({ code: "disk_full", task_id: null });
-    expect(setup.service.exchanges).toEqual([]);
-  });
+it("a full disk from the start means that nothing is sent", skipBecause(NO_MOUNT), async () => {
+  const folder = mountedFolder("size=64k");
+  await writeFile(join(folder, "ballast"), Buffer.alloc(64 * 1024)).catch(() => undefined);
+  const setup = await openFaultSetup({ env: { AUDIO_OUTPUT_DIR: folder } });
+  const facts = errorOf(await setup.server.call("generate_audio", { prompt: "Full from the start" }));
+  expect(facts).toMatchObject({ code: "disk_full", task_id: null });
+  expect(setup.service.exchanges).toEqual([]);
 });
 
 describe("a folder that cannot be written", () => {

@@ -197,25 +197,23 @@ it("progress is sent only to a client that requested it, and always rises", asyn
   expect(numbers).toEqual([...new Set(numbers)].sort((a, b) => a - b));
 });
 
-describe("an unexpected error", () => {
-  it("in the background is logged, and the process continues", async () => {
-    const setup = await openFaultSetup();
-    const reject = "setTimeout(() => { void Promise.reject(new Error('nobody caught this')) }, 200)";
-    const server = await setup.another({}, { nodeArgs: ["--import", `data:text/javascript,${reject}`] });
-    await expect.poll(() => server.stderr, { timeout: 60_000 }).toContain("nobody caught this");
-    expect((await generate(server, { prompt: "Served on" })).status).toBe("succeeded");
-  });
+it("an unexpected error in the background is logged, and the process continues", async () => {
+  const setup = await openFaultSetup();
+  const reject = "setTimeout(() => { void Promise.reject(new Error('nobody caught this')) }, 200)";
+  const server = await setup.another({}, { nodeArgs: ["--import", `data:text/javascript,${reject}`] });
+  await expect.poll(() => server.stderr, { timeout: 60_000 }).toContain("nobody caught this");
+  expect((await generate(server, { prompt: "Served on" })).status).toBe("succeeded");
+});
 
-  it("that is uncaught ends the process with 1, and the next process finds the task", async () => {
-    const setup = await openFaultSetup({ service: { processingMs: 60_000 } });
-    const boom = "process.once('SIGUSR2', () => { throw new Error('boom') })";
-    const server = await setup.another({}, { nodeArgs: ["--import", `data:text/javascript,${boom}`] });
-    const handle = await generate(server, { prompt: "Boom", wait_seconds: 0 });
-    server.child.kill("SIGUSR2");
-    expect(await server.exitWithin(60_000)).toMatchObject({ code: 1, signal: null });
-    setup.service.processingMs = 0;
-    const found = await generate(setup.server, { prompt: "Boom" });
-    expect(found).toMatchObject({ status: "succeeded", task_id: handle.task_id, replayed: true });
-    expect(errorOf(await setup.server.call("get_task", { task_id: "unknown" })).code).toBe("not_found");
-  });
+it("an unexpected error that is uncaught ends the process with 1, and the next process finds the task", async () => {
+  const setup = await openFaultSetup({ service: { processingMs: 60_000 } });
+  const boom = "process.once('SIGUSR2', () => { throw new Error('boom') })";
+  const server = await setup.another({}, { nodeArgs: ["--import", `data:text/javascript,${boom}`] });
+  const handle = await generate(server, { prompt: "Boom", wait_seconds: 0 });
+  server.child.kill("SIGUSR2");
+  expect(await server.exitWithin(60_000)).toMatchObject({ code: 1, signal: null });
+  setup.service.processingMs = 0;
+  const found = await generate(setup.server, { prompt: "Boom" });
+  expect(found).toMatchObject({ status: "succeeded", task_id: handle.task_id, replayed: true });
+  expect(errorOf(await setup.server.call("get_task", { task_id: "unknown" })).code).toBe("not_found");
 });

@@ -182,15 +182,9 @@ describe("many requests", () => {
   });
 });
 
-describe("an id that is a number", () => {
-  it.each([
-    "9007199254740993",
-    "-9223372036854775808",
-    "123456789012345678901234567890",
-    "1e20",
-    "-0",
-    "1.0",
-  ])("comes back with its digits, in results, errors and progress: %s", async (id) => {
+it.each(["9007199254740993", "-9223372036854775808", "123456789012345678901234567890", "1e20", "-0", "1.0"])(
+  "an id that is a number comes back with its digits, in results, errors and progress: %s",
+  async (id) => {
     const { server } = await openFaultSetup({ service: { processingMs: 500 } });
     const progressToken = `"_meta":{"progressToken":${id}}`;
     const [call, other] = ['"generate_audio","arguments":{"prompt":"x"}', '"nothing","arguments":{}'];
@@ -206,24 +200,24 @@ describe("an id that is a number", () => {
     await expect.poll(ids).toBe(2);
     server.write(`{"jsonrpc":"2.0","id":${id},"method":7}\n`);
     await expect.poll(ids).toBe(3);
-  });
+  },
+);
 
-  it("cancels the call whose id it is", async () => {
-    const setup = await openFaultSetup({ service: { processingMs: 60_000 }, start: { isInProcess: false } });
-    const { server } = setup;
-    const id = "9007199254740993";
-    server.write(
-      `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"get_task","arguments":{"task_id":"x","wait_seconds":60}}}\n`,
-    );
-    setup.misbehave((exchange) => exchange.kind === "query");
-    server.write(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":${id}}}\n`);
-    const beganAtMs = performance.now();
-    server.child.stdin.end();
-    await server.exited;
-    // Nothing is waited for, because nothing is open any more.
-    expect(performance.now() - beganAtMs).toBeLessThan(1000);
-    expect(server.lines.join("\n")).not.toContain(id);
-  });
+it("an id that is a number cancels the call whose id it is", async () => {
+  const setup = await openFaultSetup({ service: { processingMs: 60_000 }, start: { isInProcess: false } });
+  const { server } = setup;
+  const id = "9007199254740993";
+  server.write(
+    `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"get_task","arguments":{"task_id":"x","wait_seconds":60}}}\n`,
+  );
+  setup.misbehave((exchange) => exchange.kind === "query");
+  server.write(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":${id}}}\n`);
+  const beganAtMs = performance.now();
+  server.child.stdin.end();
+  await server.exited;
+  // Nothing is waited for, because nothing is open any more.
+  expect(performance.now() - beganAtMs).toBeLessThan(1000);
+  expect(server.lines.join("\n")).not.toContain(id);
 });
 
 it.each([

@@ -83,34 +83,30 @@ const BAD: Array<[string, string, string | undefined, RegExp, Environment?]> = [
   ["a store in quotes", "AUDIO_STORE_URL", '"postgres://h/d"', /Unset/],
 ];
 
-describe("a wrong setting", () => {
-  it.each(BAD)(
-    "(%s) is one fault that names the variable and its fix",
-    (_what, variable, value, fix, more = GOOD) => {
-      const { issues } = readConfig({ ...more, [variable]: value }, "linux", "/home/someone");
-      expect(issues.map((fault) => fault.variable)).toEqual([variable]);
-      expect(issues[0]?.message).toContain(variable);
-      expect(issues[0]?.fix).toMatch(fix);
-    },
-  );
+it.each(BAD)(
+  "a wrong setting (%s) is one fault that names the variable and its fix",
+  (_what, variable, value, fix, more = GOOD) => {
+    const { issues } = readConfig({ ...more, [variable]: value }, "linux", "/home/someone");
+    expect(issues.map((fault) => fault.variable)).toEqual([variable]);
+    expect(issues[0]?.message).toContain(variable);
+    expect(issues[0]?.fix).toMatch(fix);
+  },
+);
 
-  it("does not hide the others: the running server reports all at once, and sends nothing", async () => {
-    const wrong = BAD.filter(
-      ([, variable, , , more = GOOD]) => variable !== "AUDIO_BASE_URL" && more === GOOD,
-    );
-    const env = Object.fromEntries(wrong.map(([, variable, value]) => [variable, value ?? ""]));
-    const setup = await openFaultSetup({
-      env: { ...GOOD, ...env, AUDIO_STATE_DIR: "./state", AUDIO_API_KEY: "sk\u00fc" },
-    });
-    const outcome = await setup.server.call("generate_audio", { prompt: "x" });
-    expect(errorOf(outcome)).toMatchObject({
-      code: "configuration_error",
-      http_status: null,
-      retryable: false,
-    });
-    for (const [, variable] of wrong) expect(resultTextOf(outcome)).toContain(variable);
-    expect(setup.service.exchanges).toEqual([]);
+it("a wrong setting does not hide the others: the running server reports all at once, and sends nothing", async () => {
+  const wrong = BAD.filter(([, variable, , , more = GOOD]) => variable !== "AUDIO_BASE_URL" && more === GOOD);
+  const env = Object.fromEntries(wrong.map(([, variable, value]) => [variable, value ?? ""]));
+  const setup = await openFaultSetup({
+    env: { ...GOOD, ...env, AUDIO_STATE_DIR: "./state", AUDIO_API_KEY: "sk\u00fc" },
   });
+  const outcome = await setup.server.call("generate_audio", { prompt: "x" });
+  expect(errorOf(outcome)).toMatchObject({
+    code: "configuration_error",
+    http_status: null,
+    retryable: false,
+  });
+  for (const [, variable] of wrong) expect(resultTextOf(outcome)).toContain(variable);
+  expect(setup.service.exchanges).toEqual([]);
 });
 
 describe("a proxy of the environment", () => {
@@ -212,98 +208,94 @@ describe("a proxy of the environment", () => {
   });
 });
 
-describe("a setting that the client left empty", () => {
-  it.each(["", "   ", "$" + "{user_config.anything}", "$" + "{AUDIO_X}", "$" + "{}"])(
-    "(%j) counts as unset",
-    (unset) => {
-      const names = [
-        "AUDIO_OUTPUT_DIR",
-        "AUDIO_STATE_DIR",
-        "AUDIO_STORE_URL",
-        "AUDIO_DEFAULT_VOICE",
-        "AUDIO_WAIT_SECONDS",
-        "AUDIO_POLL_INTERVAL_SECONDS",
-        "AUDIO_CREDIT_BUDGET",
-        "AUDIO_LOG_LEVEL",
-        "AUDIO_TIME_SCALE",
-        "HTTPS_PROXY",
-        "NO_PROXY",
-      ];
-      const env = { ...GOOD, ...Object.fromEntries(names.map((name) => [name, unset])) };
-      const config = readConfig(env, "linux", "/home/someone");
-      expect(config).toEqual(readConfig(GOOD, "linux", "/home/someone"));
-      expect(config).toMatchObject({
-        outputDir: "/home/someone/audio-generation",
-        stateDir: "/home/someone/.local/state/audio-generation-mcp",
-        waitSeconds: 45,
-        pollIntervalSeconds: 5,
-        creditBudget: null,
-        logLevel: "warn",
-        issues: [],
-      });
-    },
-  );
+it.each(["", "   ", "$" + "{user_config.anything}", "$" + "{AUDIO_X}", "$" + "{}"])(
+  "a setting that the client left empty (%j) counts as unset",
+  (unset) => {
+    const names = [
+      "AUDIO_OUTPUT_DIR",
+      "AUDIO_STATE_DIR",
+      "AUDIO_STORE_URL",
+      "AUDIO_DEFAULT_VOICE",
+      "AUDIO_WAIT_SECONDS",
+      "AUDIO_POLL_INTERVAL_SECONDS",
+      "AUDIO_CREDIT_BUDGET",
+      "AUDIO_LOG_LEVEL",
+      "AUDIO_TIME_SCALE",
+      "HTTPS_PROXY",
+      "NO_PROXY",
+    ];
+    const env = { ...GOOD, ...Object.fromEntries(names.map((name) => [name, unset])) };
+    const config = readConfig(env, "linux", "/home/someone");
+    expect(config).toEqual(readConfig(GOOD, "linux", "/home/someone"));
+    expect(config).toMatchObject({
+      outputDir: "/home/someone/audio-generation",
+      stateDir: "/home/someone/.local/state/audio-generation-mcp",
+      waitSeconds: 45,
+      pollIntervalSeconds: 5,
+      creditBudget: null,
+      logLevel: "warn",
+      issues: [],
+    });
+  },
+);
 
-  it.each([
-    ["address", { AUDIO_BASE_URL: "$" + "{user_config.base_url}", AUDIO_API_KEY: "k" }, ["AUDIO_BASE_URL"]],
-    [
-      "key",
-      { AUDIO_BASE_URL: GOOD.AUDIO_BASE_URL, AUDIO_API_KEY: "$" + "{user_config.api_key}" },
-      ["AUDIO_API_KEY"],
-    ],
-    ["address and key", {}, ["AUDIO_BASE_URL", "AUDIO_API_KEY"]],
-  ])(
-    "(%s) lets the server start and list voices, and every other call names what is missing",
-    async (_what, env, missing) => {
-      const setup = await openFaultSetup();
-      const bare = {
-        PATH: process.env["PATH"] ?? "",
-        HOME: setup.testFolders.root,
-        AUDIO_STATE_DIR: setup.testFolders.stateDir,
-      };
-      const server = await RawServer.start({ ...bare, ...env });
-      try {
-        expect((await server.call("list_voices", {})).structuredContent).toMatchObject({
-          count: VOICE_IDS.length,
-        });
-        for (const [tool, args] of [
-          ["generate_audio", { prompt: "x" }],
-          ["get_task", { task_id: "x" }],
-          ["download_audio", { task_id: "x" }],
-          ["list_tasks", {}],
-        ] as const) {
-          const outcome = await server.call(tool, args);
-          expect(errorOf(outcome)).toMatchObject({ code: "configuration_error", retryable: false });
-          for (const name of missing)
-            expect(resultTextOf(outcome)).toContain(`${name} is not set. Set ${name} to`);
-          expect(resultTextOf(outcome)).toMatch(/restart/);
-        }
-      } finally {
-        expect(await server.end()).toMatchObject({ code: 0, signal: null });
+it.each([
+  ["address", { AUDIO_BASE_URL: "$" + "{user_config.base_url}", AUDIO_API_KEY: "k" }, ["AUDIO_BASE_URL"]],
+  [
+    "key",
+    { AUDIO_BASE_URL: GOOD.AUDIO_BASE_URL, AUDIO_API_KEY: "$" + "{user_config.api_key}" },
+    ["AUDIO_API_KEY"],
+  ],
+  ["address and key", {}, ["AUDIO_BASE_URL", "AUDIO_API_KEY"]],
+])(
+  "a setting that the client left empty (%s) lets the server start and list voices, and every other call names what is missing",
+  async (_what, env, missing) => {
+    const setup = await openFaultSetup();
+    const bare = {
+      PATH: process.env["PATH"] ?? "",
+      HOME: setup.testFolders.root,
+      AUDIO_STATE_DIR: setup.testFolders.stateDir,
+    };
+    const server = await RawServer.start({ ...bare, ...env });
+    try {
+      expect((await server.call("list_voices", {})).structuredContent).toMatchObject({
+        count: VOICE_IDS.length,
+      });
+      for (const [tool, args] of [
+        ["generate_audio", { prompt: "x" }],
+        ["get_task", { task_id: "x" }],
+        ["download_audio", { task_id: "x" }],
+        ["list_tasks", {}],
+      ] as const) {
+        const outcome = await server.call(tool, args);
+        expect(errorOf(outcome)).toMatchObject({ code: "configuration_error", retryable: false });
+        for (const name of missing)
+          expect(resultTextOf(outcome)).toContain(`${name} is not set. Set ${name} to`);
+        expect(resultTextOf(outcome)).toMatch(/restart/);
       }
-    },
+    } finally {
+      expect(await server.end()).toMatchObject({ code: 0, signal: null });
+    }
+  },
+);
+
+it("a misspelt setting is logged once, at the first use of a tool, without its value", async () => {
+  const setup = await openFaultSetup();
+  const server = await setup.another({ AUDIO_LOG_LEVEL: "warn", AUDIO_WAIT_SECOND: "secret-word" });
+  await server.call("list_voices", {});
+  expect(server.stderr).toBe("");
+  await server.call("list_tasks", {});
+  await server.call("list_tasks", {});
+  expect(server.stderr).toMatch(
+    /^\S+Z audio-generation-mcp warn: AUDIO_WAIT_SECOND is set, but there is no such setting; AUDIO_WAIT_SECONDS is one\.\n$/,
   );
 });
 
-describe("a misspelt setting", () => {
-  it("is logged once, at the first use of a tool, without its value", async () => {
-    const setup = await openFaultSetup();
-    const server = await setup.another({ AUDIO_LOG_LEVEL: "warn", AUDIO_WAIT_SECOND: "secret-word" });
-    await server.call("list_voices", {});
-    expect(server.stderr).toBe("");
-    await server.call("list_tasks", {});
-    await server.call("list_tasks", {});
-    expect(server.stderr).toMatch(
-      /^\S+Z audio-generation-mcp warn: AUDIO_WAIT_SECOND is set, but there is no such setting; AUDIO_WAIT_SECONDS is one\.\n$/,
-    );
-  });
-
-  it("is named in the error about what is missing", async () => {
-    const config = readConfig({ ...GOOD, AUDIO_API_KEY: "", AUDIO_KEY: "k" }, "linux", "/h");
-    expect(configurationError(config).message).toMatch(
-      /AUDIO_API_KEY is not set\. .*AUDIO_KEY is set, but there is no such setting; AUDIO_API_KEY is one\. Nothing was sent/,
-    );
-  });
+it("a misspelt setting is named in the error about what is missing", async () => {
+  const config = readConfig({ ...GOOD, AUDIO_API_KEY: "", AUDIO_KEY: "k" }, "linux", "/h");
+  expect(configurationError(config).message).toMatch(
+    /AUDIO_API_KEY is not set\. .*AUDIO_KEY is set, but there is no such setting; AUDIO_API_KEY is one\. Nothing was sent/,
+  );
 });
 
 it("a folder of the settings that cannot be written with --sandbox is reported with the setting that corrects it", async () => {
@@ -347,27 +339,25 @@ describe("a password of the settings", () => {
   });
 });
 
-describe("a setting that only looks wrong", () => {
-  it.each<[string, Environment]>([
-    ["a path in the address", { ...GOOD, AUDIO_BASE_URL: "https://audio.example.com/tenant/a/" }],
-    ["http to this machine", { ...LOCAL, AUDIO_BASE_URL: "http://[::1]:9000" }],
-    ["fractions", { ...LOCAL, AUDIO_WAIT_SECONDS: ".5", AUDIO_POLL_INTERVAL_SECONDS: "0.25" }],
-    ["no budget at all", { ...GOOD, AUDIO_CREDIT_BUDGET: "0" }],
-    ["the home folder", { ...GOOD, AUDIO_OUTPUT_DIR: "~/Audio", AUDIO_STATE_DIR: "~" }],
-    ["a password with a percent sign", { ...GOOD, AUDIO_STORE_URL: "postgres://u:50%zz@host:6379" }],
-  ])("(%s) is accepted", (_what, env) => {
-    expect(readConfig(env, "linux", "/home/someone").issues).toEqual([]);
-  });
+it.each<[string, Environment]>([
+  ["a path in the address", { ...GOOD, AUDIO_BASE_URL: "https://audio.example.com/tenant/a/" }],
+  ["http to this machine", { ...LOCAL, AUDIO_BASE_URL: "http://[::1]:9000" }],
+  ["fractions", { ...LOCAL, AUDIO_WAIT_SECONDS: ".5", AUDIO_POLL_INTERVAL_SECONDS: "0.25" }],
+  ["no budget at all", { ...GOOD, AUDIO_CREDIT_BUDGET: "0" }],
+  ["the home folder", { ...GOOD, AUDIO_OUTPUT_DIR: "~/Audio", AUDIO_STATE_DIR: "~" }],
+  ["a password with a percent sign", { ...GOOD, AUDIO_STORE_URL: "postgres://u:50%zz@host:6379" }],
+])("a setting that only looks wrong (%s) is accepted", (_what, env) => {
+  expect(readConfig(env, "linux", "/home/someone").issues).toEqual([]);
+});
 
-  it("(a password with a percent sign) does not keep the server from starting", async () => {
-    const setup = await openFaultSetup();
-    const server = await setup.another({ AUDIO_STORE_URL: "postgres://u:50%zz@127.0.0.1:1" });
-    expect((await server.call("list_voices", {})).structuredContent).toMatchObject({
-      count: VOICE_IDS.length,
-    });
-    const outcome = await server.call("generate_audio", { prompt: "x", wait_seconds: 1 });
-    expect(errorOf(outcome).code).toBe("store_unavailable");
-    expect(resultTextOf(outcome)).not.toContain("50%zz");
-    expect(setup.service.exchanges).toEqual([]);
+it("a setting that only looks wrong (a password with a percent sign) does not keep the server from starting", async () => {
+  const setup = await openFaultSetup();
+  const server = await setup.another({ AUDIO_STORE_URL: "postgres://u:50%zz@127.0.0.1:1" });
+  expect((await server.call("list_voices", {})).structuredContent).toMatchObject({
+    count: VOICE_IDS.length,
   });
+  const outcome = await server.call("generate_audio", { prompt: "x", wait_seconds: 1 });
+  expect(errorOf(outcome).code).toBe("store_unavailable");
+  expect(resultTextOf(outcome)).not.toContain("50%zz");
+  expect(setup.service.exchanges).toEqual([]);
 });

@@ -220,54 +220,50 @@ describe("a service that cannot be reached", () => {
   );
 });
 
-describe("a service that does not answer", () => {
-  it("is timeout when the window closes; the request continues under its key and is paid once", async () => {
-    const setup = await openFaultSetup();
-    const heldResponses: ServerResponse[] = [];
-    setup.misbehaveNext("create", (response, exchange, service) => {
-      acceptSubmission(service, exchange);
-      heldResponses.push(response);
-    });
-    const call = { prompt: "Silence", wait_seconds: 0.3 };
-    const outcome = await setup.server.call("generate_audio", call);
-    expect(errorOf(outcome)).toMatchObject({ code: "timeout", retryable: true, task_id: null });
-    await expect.poll(() => heldResponses.length, { timeout: 10_000 }).toBe(1);
-    for (const response of heldResponses) response.socket?.resetAndDestroy();
-    const task = await generate(setup.server, { ...call, wait_seconds: 10 });
-    expect(task.status).toBe("succeeded");
-    expect(setup.service.tasks.size).toBe(1);
-    const polledTask = taskOf(await setup.server.call("get_task", { task_id: task.task_id }));
-    expect(polledTask.idempotency_key).toBe(errorOf(outcome).idempotency_key);
+it("a service that does not answer is timeout when the window closes; the request continues under its key and is paid once", async () => {
+  const setup = await openFaultSetup();
+  const heldResponses: ServerResponse[] = [];
+  setup.misbehaveNext("create", (response, exchange, service) => {
+    acceptSubmission(service, exchange);
+    heldResponses.push(response);
   });
-
-  it("is retried until the recovery timeout passes, and the error says so in plain words", async () => {
-    const setup = await openFaultSetup();
-    setup.misbehaveAlways("create", (response) => answerText(response, 202, "???"));
-    const outcome = await setup.server.call("generate_audio", { prompt: "Gibberish", wait_seconds: 15 });
-    expect(errorOf(outcome)).toMatchObject({ code: "unexpected_response", task_id: null });
-    expect(errorOf(outcome).idempotency_key).not.toBeNull();
-    expect(new Set(setup.service.exchanges.map(({ key }) => key)).size).toBe(1);
-  });
+  const call = { prompt: "Silence", wait_seconds: 0.3 };
+  const outcome = await setup.server.call("generate_audio", call);
+  expect(errorOf(outcome)).toMatchObject({ code: "timeout", retryable: true, task_id: null });
+  await expect.poll(() => heldResponses.length, { timeout: 10_000 }).toBe(1);
+  for (const response of heldResponses) response.socket?.resetAndDestroy();
+  const task = await generate(setup.server, { ...call, wait_seconds: 10 });
+  expect(task.status).toBe("succeeded");
+  expect(setup.service.tasks.size).toBe(1);
+  const polledTask = taskOf(await setup.server.call("get_task", { task_id: task.task_id }));
+  expect(polledTask.idempotency_key).toBe(errorOf(outcome).idempotency_key);
 });
 
-describe("asking twice", () => {
-  it("at the same moment is one task for both", async () => {
-    const setup = await openFaultSetup({ service: { processingMs: 100 } });
-    const calls = [1, 2, 3].map(() => setup.server.begin("generate_audio", { prompt: "Twins" }));
-    const tasks = await Promise.all(calls.map(async (id) => taskOf(await setup.server.outcomeOf(id))));
-    expect(new Set(tasks.map(({ task_id }) => task_id)).size).toBe(1);
-    expect(tasks.filter(({ replayed }) => !replayed).length).toBe(1);
-    expect(setup.service.count("create")).toBe(1);
-  });
+it("a service that does not answer is retried until the recovery timeout passes, and the error says so in plain words", async () => {
+  const setup = await openFaultSetup();
+  setup.misbehaveAlways("create", (response) => answerText(response, 202, "???"));
+  const outcome = await setup.server.call("generate_audio", { prompt: "Gibberish", wait_seconds: 15 });
+  expect(errorOf(outcome)).toMatchObject({ code: "unexpected_response", task_id: null });
+  expect(errorOf(outcome).idempotency_key).not.toBeNull();
+  expect(new Set(setup.service.exchanges.map(({ key }) => key)).size).toBe(1);
+});
 
-  it("for more than 32 KiB is refused here, and nothing is sent", async () => {
-    const setup = await openFaultSetup();
-    const url = (letter: string): string => `https://example.com/${"🎧".repeat(2000)}${letter}`;
-    const outcome = await setup.server.call("generate_audio", {
-      prompt: "\u0001".repeat(2048),
-      audio_references: [url("a"), url("b"), url("c")],
-    });
-    expect(errorOf(outcome)).toMatchObject({ code: "request_too_large", http_status: null });
-    expect(setup.service.exchanges).toEqual([]);
+it("asking twice at the same moment is one task for both", async () => {
+  const setup = await openFaultSetup({ service: { processingMs: 100 } });
+  const calls = [1, 2, 3].map(() => setup.server.begin("generate_audio", { prompt: "Twins" }));
+  const tasks = await Promise.all(calls.map(async (id) => taskOf(await setup.server.outcomeOf(id))));
+  expect(new Set(tasks.map(({ task_id }) => task_id)).size).toBe(1);
+  expect(tasks.filter(({ replayed }) => !replayed).length).toBe(1);
+  expect(setup.service.count("create")).toBe(1);
+});
+
+it("asking twice for more than 32 KiB is refused here, and nothing is sent", async () => {
+  const setup = await openFaultSetup();
+  const url = (letter: string): string => `https://example.com/${"🎧".repeat(2000)}${letter}`;
+  const outcome = await setup.server.call("generate_audio", {
+    prompt: "\u0001".repeat(2048),
+    audio_references: [url("a"), url("b"), url("c")],
   });
+  expect(errorOf(outcome)).toMatchObject({ code: "request_too_large", http_status: null });
+  expect(setup.service.exchanges).toEqual([]);
 });

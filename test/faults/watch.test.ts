@@ -149,37 +149,35 @@ describe("paid audio is saved although the finished task has", () => {
   });
 });
 
-describe("a status that goes backwards", () => {
-  it("is never reported: a processing task is not queued again", async () => {
-    const setup = await openFaultSetup({ service: { processingMs: 150 } });
-    let queries = 0;
-    setup.misbehave((exchange, response, service) => {
-      if (exchange.kind !== "query") return false;
-      queries += 1;
-      if (queries > 20) return false;
-      const status = queries === 1 ? "processing" : "queued";
-      service.json(response, 200, { ...service.view(onlyTask(service)), status, output: null });
-      return true;
-    });
-    const id = setup.server.begin("generate_audio", { prompt: "Back and forth" }, { progressToken: 1 });
-    expect(taskOf(await setup.server.outcomeOf(id)).status).toBe("succeeded");
-    const reported = setup.server.notifications.map(({ params }) => String(params?.["message"]));
-    const since = reported.findIndex((text) => text.includes("is processing"));
-    expect(since).toBeGreaterThan(-1);
-    expect(reported.slice(since).filter((text) => text.includes("is queued"))).toEqual([]);
+it("a status that goes backwards is never reported: a processing task is not queued again", async () => {
+  const setup = await openFaultSetup({ service: { processingMs: 150 } });
+  let queries = 0;
+  setup.misbehave((exchange, response, service) => {
+    if (exchange.kind !== "query") return false;
+    queries += 1;
+    if (queries > 20) return false;
+    const status = queries === 1 ? "processing" : "queued";
+    service.json(response, 200, { ...service.view(onlyTask(service)), status, output: null });
+    return true;
   });
+  const id = setup.server.begin("generate_audio", { prompt: "Back and forth" }, { progressToken: 1 });
+  expect(taskOf(await setup.server.outcomeOf(id)).status).toBe("succeeded");
+  const reported = setup.server.notifications.map(({ params }) => String(params?.["message"]));
+  const since = reported.findIndex((text) => text.includes("is processing"));
+  expect(since).toBeGreaterThan(-1);
+  expect(reported.slice(since).filter((text) => text.includes("is queued"))).toEqual([]);
+});
 
-  it("after the end changes nothing: the file stays saved, at the same cost", async () => {
-    const setup = await openFaultSetup();
-    const call = { prompt: "Saved for good" };
-    const saved = await generate(setup.server, call);
-    setup.misbehaveAlways("query", changed({ status: "queued", output: null, billing: null }));
-    const later = taskOf(await setup.server.call("get_task", { task_id: saved.task_id }));
-    expect(later).toMatchObject({ status: "succeeded", billing: saved.billing });
-    expect(later.audio?.path).toBe(saved.audio?.path);
-    expect((await generate(setup.server, call)).audio).toEqual(saved.audio);
-    expect(setup.service.count("create")).toBe(1);
-  });
+it("a status that goes backwards after the end changes nothing: the file stays saved, at the same cost", async () => {
+  const setup = await openFaultSetup();
+  const call = { prompt: "Saved for good" };
+  const saved = await generate(setup.server, call);
+  setup.misbehaveAlways("query", changed({ status: "queued", output: null, billing: null }));
+  const later = taskOf(await setup.server.call("get_task", { task_id: saved.task_id }));
+  expect(later).toMatchObject({ status: "succeeded", billing: saved.billing });
+  expect(later.audio?.path).toBe(saved.audio?.path);
+  expect((await generate(setup.server, call)).audio).toEqual(saved.audio);
+  expect(setup.service.count("create")).toBe(1);
 });
 
 describe("a call is answered within its window", () => {

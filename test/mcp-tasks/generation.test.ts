@@ -173,51 +173,49 @@ describe("a call as a task", () => {
   });
 });
 
-describe("a request that does not declare the extension", () => {
-  it("gets a plain result, and cannot request tasks", async () => {
-    const client = start();
-    expect(await client.call("generate_audio", CALL, {})).toMatchObject({
-      structuredContent: { status: "succeeded" },
-    });
-    const mcpTaskId = await client.begin({ prompt: "Declared for this call alone" });
-    for (const method of ["tasks/get", "tasks/update", "tasks/cancel"]) {
-      const { error } = await client.request(method, { taskId: mcpTaskId, inputResponses: {} }, {});
-      expect(error).toMatchObject({ code: -32021, data: { requiredCapabilities: TASKS } });
-      expect(await client.refusal(method, {}, {})).toBe(-32021);
-    }
-    expect((await client.waitForEnd(mcpTaskId)).status).toBe("completed");
+it("a request that does not declare the extension gets a plain result, and cannot request tasks", async () => {
+  const client = start();
+  expect(await client.call("generate_audio", CALL, {})).toMatchObject({
+    structuredContent: { status: "succeeded" },
   });
+  const mcpTaskId = await client.begin({ prompt: "Declared for this call alone" });
+  for (const method of ["tasks/get", "tasks/update", "tasks/cancel"]) {
+    const { error } = await client.request(method, { taskId: mcpTaskId, inputResponses: {} }, {});
+    expect(error).toMatchObject({ code: -32021, data: { requiredCapabilities: TASKS } });
+    expect(await client.refusal(method, {}, {})).toBe(-32021);
+  }
+  expect((await client.waitForEnd(mcpTaskId)).status).toBe("completed");
+});
 
-  it("with an older protocol does not see the extension", async () => {
-    const client = start();
-    client.send({
-      jsonrpc: "2.0",
-      id: 1000,
-      method: "initialize",
-      params: {
-        protocolVersion: "2025-11-25",
-        capabilities: TASKS,
-        clientInfo: { name: "older", version: "1" },
-      },
-    });
-    client.send({ jsonrpc: "2.0", method: "notifications/initialized" });
-    client.send({
-      jsonrpc: "2.0",
-      id: 1001,
-      method: "tools/call",
-      params: {
-        name: "generate_audio",
-        arguments: CALL,
-        _meta: { "io.modelcontextprotocol/clientCapabilities": TASKS },
-      },
-    });
-    client.send({ jsonrpc: "2.0", id: 1002, method: "tasks/get", params: { taskId: "x" } });
-    await vi.waitFor(() => expect(client.messages).toHaveLength(3), 10_000);
-    const answers = new Map(client.messages.map((message) => [Reflect.get(Object(message), "id"), message]));
-    expect(JSON.stringify(answers.get(1000))).not.toContain("io.modelcontextprotocol/tasks");
-    expect(answers.get(1001)).toMatchObject({ result: { structuredContent: { status: "succeeded" } } });
-    expect(answers.get(1002)).toMatchObject({ error: { code: -32601 } });
+it("a request that does not declare the extension with an older protocol does not see the extension", async () => {
+  const client = start();
+  client.send({
+    jsonrpc: "2.0",
+    id: 1000,
+    method: "initialize",
+    params: {
+      protocolVersion: "2025-11-25",
+      capabilities: TASKS,
+      clientInfo: { name: "older", version: "1" },
+    },
   });
+  client.send({ jsonrpc: "2.0", method: "notifications/initialized" });
+  client.send({
+    jsonrpc: "2.0",
+    id: 1001,
+    method: "tools/call",
+    params: {
+      name: "generate_audio",
+      arguments: CALL,
+      _meta: { "io.modelcontextprotocol/clientCapabilities": TASKS },
+    },
+  });
+  client.send({ jsonrpc: "2.0", id: 1002, method: "tasks/get", params: { taskId: "x" } });
+  await vi.waitFor(() => expect(client.messages).toHaveLength(3), 10_000);
+  const answers = new Map(client.messages.map((message) => [Reflect.get(Object(message), "id"), message]));
+  expect(JSON.stringify(answers.get(1000))).not.toContain("io.modelcontextprotocol/tasks");
+  expect(answers.get(1001)).toMatchObject({ result: { structuredContent: { status: "succeeded" } } });
+  expect(answers.get(1002)).toMatchObject({ error: { code: -32601 } });
 });
 
 describe("the protocol", () => {

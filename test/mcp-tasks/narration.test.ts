@@ -16,51 +16,49 @@ const CALL = { text: buildText("One", "Two", "Three"), output_format: "pcm", max
 
 const narrationOf = (now: TaskNow) => narrationOutput.parse(resultOf(now).structuredContent);
 
-describe("a narration as an MCP task", () => {
-  it("is polled until its file is saved, and another process reports the same", async () => {
-    const service = await startService({ ...SPOKEN, processingMs: 500 });
-    const start = await windowsOn(service);
-    const client = start();
-    const mcpTaskId = await client.begin(CALL, "narrate");
-    expect(await client.begin(CALL, "narrate")).toBe(mcpTaskId);
-    expect(await client.fetchTask(mcpTaskId)).toMatchObject({
-      status: "working",
-      statusMessage: expect.stringMatching(/^Part \d of 3 saved/),
-    });
-    const done = await client.waitForEnd(mcpTaskId);
-    const reported = narrationOf(done);
-    expect(reported).toMatchObject({
-      status: "finished",
-      parts: { saved: 3 },
-      credits: { charged: 30, max: 1000 },
-    });
-    expect(existsSync(reported.files[0]?.path ?? "")).toBe(true);
-    const other = start();
-    expect(narrationOf(await other.fetchTask(mcpTaskId)).files).toEqual(reported.files);
-    expect(service.count("create")).toBe(3);
-    // The narration has ended, so a call that finds its file is not answered as an MCP task.
-    expect(await client.call("narrate", CALL)).toMatchObject({ structuredContent: { status: "finished" } });
-    // On another machine the file has to be fetched first, free of charge.
-    const fetched = CreateTaskResultV2Schema.safeParse(await other.call("narrate", CALL));
-    if (fetched.success)
-      expect(narrationOf(await other.waitForEnd(fetched.data.taskId)).status).toBe("finished");
-    expect(service.count("create")).toBe(3);
+it("a narration as an MCP task is polled until its file is saved, and another process reports the same", async () => {
+  const service = await startService({ ...SPOKEN, processingMs: 500 });
+  const start = await windowsOn(service);
+  const client = start();
+  const mcpTaskId = await client.begin(CALL, "narrate");
+  expect(await client.begin(CALL, "narrate")).toBe(mcpTaskId);
+  expect(await client.fetchTask(mcpTaskId)).toMatchObject({
+    status: "working",
+    statusMessage: expect.stringMatching(/^Part \d of 3 saved/),
   });
+  const done = await client.waitForEnd(mcpTaskId);
+  const reported = narrationOf(done);
+  expect(reported).toMatchObject({
+    status: "finished",
+    parts: { saved: 3 },
+    credits: { charged: 30, max: 1000 },
+  });
+  expect(existsSync(reported.files[0]?.path ?? "")).toBe(true);
+  const other = start();
+  expect(narrationOf(await other.fetchTask(mcpTaskId)).files).toEqual(reported.files);
+  expect(service.count("create")).toBe(3);
+  // The narration has ended, so a call that finds its file is not answered as an MCP task.
+  expect(await client.call("narrate", CALL)).toMatchObject({ structuredContent: { status: "finished" } });
+  // On another machine the file has to be fetched first, free of charge.
+  const fetched = CreateTaskResultV2Schema.safeParse(await other.call("narrate", CALL));
+  if (fetched.success)
+    expect(narrationOf(await other.waitForEnd(fetched.data.taskId)).status).toBe("finished");
+  expect(service.count("create")).toBe(3);
+});
 
-  it("continues within its limit in a new process after its own was killed", async () => {
-    const service = await startService(SPOKEN);
-    const start = await windowsOn(service);
-    const killTarget = start(KILLED);
-    const mcpTaskId = await killTarget.begin(CALL, "narrate");
-    await killTarget.pollUntil(mcpTaskId, () => service.tasks.size > 0);
-    await killTarget.kill();
-    const successor = start();
-    expect(narrationOf(await successor.waitForEnd(mcpTaskId))).toMatchObject({
-      status: "finished",
-      credits: { max: 1000 },
-    });
-    expect(service.tasks.size).toBe(3);
+it("a narration as an MCP task continues within its limit in a new process after its own was killed", async () => {
+  const service = await startService(SPOKEN);
+  const start = await windowsOn(service);
+  const killTarget = start(KILLED);
+  const mcpTaskId = await killTarget.begin(CALL, "narrate");
+  await killTarget.pollUntil(mcpTaskId, () => service.tasks.size > 0);
+  await killTarget.kill();
+  const successor = start();
+  expect(narrationOf(await successor.waitForEnd(mcpTaskId))).toMatchObject({
+    status: "finished",
+    credits: { max: 1000 },
   });
+  expect(service.tasks.size).toBe(3);
 });
 
 describe("a narration", () => {

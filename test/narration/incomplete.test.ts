@@ -136,28 +136,26 @@ it("a chapter's file is saved as soon as its parts are, while the others are mad
   ]);
 });
 
-describe("a finished narration without a part that failed", () => {
-  it("names the part that its file lacks in every result", async () => {
-    narrator.service.intercept = ({ kind, taskId }, _response, self) => {
-      const task = self.tasks.get(taskId ?? "");
-      if (kind === "query" && task?.body.includes("Two begins") === true) task.status = "failed";
-      return false;
-    };
-    const done = await narrator.narrate({ text: FOUR, max_credits: 1000, skip_failed: true });
-    const { narration_id } = done;
-    const again = await narrator.narrate({ narration_id });
-    const repeated = await narrator.narrate({ text: FOUR, max_credits: 1000 });
-    for (const reported of [done, again, repeated]) {
-      expect(reported).toMatchObject({ status: "finished", problems: [{ part: 2 }] });
-      expect(reported.message).toContain("without part 2 of 4");
-      expect(reported.problems[0]?.excerpt).toContain("Two begins");
-    }
-    const [, limit = ""] =
-      /With skip_failed false, max_credits (\d+) tries it again/.exec(again.next_step) ?? [];
-    narrator.service.intercept = undefined;
-    const whole = await narrator.narrate({ narration_id, max_credits: Number(limit), skip_failed: false });
-    expect(whole).toMatchObject({ status: "finished", parts: { saved: 4, failed: 0 }, problems: [] });
-  });
+it("a finished narration without a part that failed names the part that its file lacks in every result", async () => {
+  narrator.service.intercept = ({ kind, taskId }, _response, self) => {
+    const task = self.tasks.get(taskId ?? "");
+    if (kind === "query" && task?.body.includes("Two begins") === true) task.status = "failed";
+    return false;
+  };
+  const done = await narrator.narrate({ text: FOUR, max_credits: 1000, skip_failed: true });
+  const { narration_id } = done;
+  const again = await narrator.narrate({ narration_id });
+  const repeated = await narrator.narrate({ text: FOUR, max_credits: 1000 });
+  for (const reported of [done, again, repeated]) {
+    expect(reported).toMatchObject({ status: "finished", problems: [{ part: 2 }] });
+    expect(reported.message).toContain("without part 2 of 4");
+    expect(reported.problems[0]?.excerpt).toContain("Two begins");
+  }
+  const [, limit = ""] =
+    /With skip_failed false, max_credits (\d+) tries it again/.exec(again.next_step) ?? [];
+  narrator.service.intercept = undefined;
+  const whole = await narrator.narrate({ narration_id, max_credits: Number(limit), skip_failed: false });
+  expect(whole).toMatchObject({ status: "finished", parts: { saved: 4, failed: 0 }, problems: [] });
 });
 
 it("what a narration cost that finished in the background states its total cost, and that of this call, in the first result", async () => {

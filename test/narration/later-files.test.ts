@@ -68,25 +68,23 @@ describe("a finished narration", () => {
   });
 });
 
-describe("the file name of a plan", () => {
-  it("is kept when the next call follows next_step", async () => {
-    const plan = await narrator.narrate({ text: TWO, file_name: "tale" });
-    const done = await narrator.narrate({ narration_id: plan.narration_id, max_credits: 1000 });
-    expect(basename(done.files[0]?.path ?? "")).toBe("tale.pcm");
-  });
+it("the file name of a plan is kept when the next call follows next_step", async () => {
+  const plan = await narrator.narrate({ text: TWO, file_name: "tale" });
+  const done = await narrator.narrate({ narration_id: plan.narration_id, max_credits: 1000 });
+  expect(basename(done.files[0]?.path ?? "")).toBe("tale.pcm");
+});
 
-  it("can still be changed while the narration runs, without a limit", async () => {
-    narrator.service.processingMs = 700;
-    const startedNarration = await narrator.narrate({
-      text: TWO,
-      max_credits: 1000,
-      wait_seconds: 0,
-      file_name: "early",
-    });
-    const { narration_id } = startedNarration;
-    const done = await narrator.narrate({ narration_id, file_name: "late" });
-    expect(done.status).toBe("finished");
-    expect(basename(done.files[0]?.path ?? "")).toBe("late.pcm");
-    expect(narrator.service.count("create")).toBe(2);
+it("the file name of a plan can still be changed while the narration runs, without a limit", async () => {
+  narrator.service.processingMs = 700;
+  const startedNarration = await narrator.narrate({
+    text: TWO,
+    max_credits: 1000,
+    wait_seconds: 0,
+    file_name: "early",
   });
+  const { narration_id } = startedNarration;
+  const done = await narrator.narrate({ narration_id, file_name: "late" });
+  expect(done.status).toBe("finished");
+  expect(basename(done.files[0]?.path ?? "")).toBe("late.pcm");
+  expect(narrator.service.count("create")).toBe(2);
 });

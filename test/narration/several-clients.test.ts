@@ -137,54 +137,52 @@ it("many voices that nobody speaks with leave the answer short", async () => {
   expect(message.length).toBeLessThan(2000);
 });
 
-describe("a call with contradicting arguments", () => {
-  it.each([
-    ["nothing to speak", {}, /exactly one of text, file and narration_id/],
-    ["two texts", { text: "a", file: "b.txt" }, /file must not stand beside text: give exactly one of/],
-    ["only signs", { text: "🎧 — … !" }, /nothing|no letter/i],
-    ["an empty text", { text: "" }, /nothing|empty/i],
-    ["an unknown id", { narration_id: `nar_${"0".repeat(32)}` }, /No narration of this service/],
-    ["an unknown id in blanks", { narration_id: ` nar_${"0".repeat(32)}\n` }, /No narration of this service/],
-    ["no id", { narration_id: "task-1" }, /must be an id that narrate returned/],
-    [
-      "a plan's argument with an id",
-      { narration_id: `nar_${"0".repeat(32)}`, speed: 1.2 },
-      /speed needs the text or file again/,
-    ],
-    ["an unknown voice", { text: "Hello.", voice: "sofia" }, /voice.*sophie_en_zh/],
-    ["an unknown speaker's voice", { text: "A: Hello.", voices: { A: "sofia" } }, /voices has "A: sofia": /],
-    [
-      "a speaker without a voice",
-      { text: "A: Hello.", voices: ["A"] },
-      /voices has "A": each is NAME: voice id/,
-    ],
-    [
-      "a speaker named twice",
-      { text: "A: Hello.", voices: ["A: kian_en_zh", "A: cedric_en_zh"] },
-      /voices has "A: cedric_en_zh": a name is there twice/,
-    ],
-    [
-      "a quote of nothing",
-      { text: "Hello.", retakes: [{ quote: "Farewell", take: 2 }] },
-      /The quote "Farewell" of a retake .*part/,
-    ],
-    ["too long a text", { text: "a".repeat(100_001) }, /at most 100000 characters/],
-    ["a file without a folder", { file: "a.txt" }, /AUDIO_INPUT_DIR/],
-    ["a negative limit", { text: "Hello.", max_credits: -1 }, /max_credits/],
-  ])("%s is refused, and nothing is sent", async (_what, args, words) => {
-    const outcome = await narrator.client.call("narrate", args);
-    expect(["invalid_request", "not_found", "configuration_error"]).toContain(errorOf(outcome).code);
-    expect(resultTextOf(outcome)).toMatch(words);
-    expect(narrator.service.exchanges).toEqual([]);
-  });
+it.each([
+  ["nothing to speak", {}, /exactly one of text, file and narration_id/],
+  ["two texts", { text: "a", file: "b.txt" }, /file must not stand beside text: give exactly one of/],
+  ["only signs", { text: "🎧 — … !" }, /nothing|no letter/i],
+  ["an empty text", { text: "" }, /nothing|empty/i],
+  ["an unknown id", { narration_id: `nar_${"0".repeat(32)}` }, /No narration of this service/],
+  ["an unknown id in blanks", { narration_id: ` nar_${"0".repeat(32)}\n` }, /No narration of this service/],
+  ["no id", { narration_id: "task-1" }, /must be an id that narrate returned/],
+  [
+    "a plan's argument with an id",
+    { narration_id: `nar_${"0".repeat(32)}`, speed: 1.2 },
+    /speed needs the text or file again/,
+  ],
+  ["an unknown voice", { text: "Hello.", voice: "sofia" }, /voice.*sophie_en_zh/],
+  ["an unknown speaker's voice", { text: "A: Hello.", voices: { A: "sofia" } }, /voices has "A: sofia": /],
+  [
+    "a speaker without a voice",
+    { text: "A: Hello.", voices: ["A"] },
+    /voices has "A": each is NAME: voice id/,
+  ],
+  [
+    "a speaker named twice",
+    { text: "A: Hello.", voices: ["A: kian_en_zh", "A: cedric_en_zh"] },
+    /voices has "A: cedric_en_zh": a name is there twice/,
+  ],
+  [
+    "a quote of nothing",
+    { text: "Hello.", retakes: [{ quote: "Farewell", take: 2 }] },
+    /The quote "Farewell" of a retake .*part/,
+  ],
+  ["too long a text", { text: "a".repeat(100_001) }, /at most 100000 characters/],
+  ["a file without a folder", { file: "a.txt" }, /AUDIO_INPUT_DIR/],
+  ["a negative limit", { text: "Hello.", max_credits: -1 }, /max_credits/],
+])("a call with contradicting arguments %s is refused, and nothing is sent", async (_what, args, words) => {
+  const outcome = await narrator.client.call("narrate", args);
+  expect(["invalid_request", "not_found", "configuration_error"]).toContain(errorOf(outcome).code);
+  expect(resultTextOf(outcome)).toMatch(words);
+  expect(narrator.service.exchanges).toEqual([]);
+});
 
-  it("a quote that two parts contain is refused with both", async () => {
-    const outcome = await narrator.client.call("narrate", {
-      text: buildText("One", "Two"),
-      retakes: [{ quote: "The river ran past", take: 2 }],
-    });
-    expect(resultTextOf(outcome)).toMatch(/part 1: .*part 2: /s);
+it("a quote that two parts contain is refused with both", async () => {
+  const outcome = await narrator.client.call("narrate", {
+    text: buildText("One", "Two"),
+    retakes: [{ quote: "The river ran past", take: 2 }],
   });
+  expect(resultTextOf(outcome)).toMatch(/part 1: .*part 2: /s);
 });
 
 describe("the limit", () => {

@@ -1,5 +1,5 @@
 /** The driver of a narration changes: another client calls, a driver is suspended, or a client stops waiting. */
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { FAST } from "../support/bin-under-test.ts";
 import { killHard } from "../support/processes.ts";
 import { suspend } from "../support/suspend.ts";
@@ -24,35 +24,33 @@ async function startedNarration(text: string): Promise<string> {
   return narration_id;
 }
 
-describe("a driver that sleeps past its lease", () => {
-  it("is replaced by a window that may spend, and makes no further task when it wakes", async () => {
-    narrator.service.processingMs = 300;
-    const narration_id = await startedNarration(EIGHT);
-    const other = await another();
-    await suspend(narrator.client.pid, narrator.testFolders.stateDir);
-    const done = narrationOf(await other.call("narrate", { narration_id, max_credits: 5000 }));
-    process.kill(narrator.client.pid, "SIGCONT");
-    expect(done).toMatchObject({ status: "finished", credits: { charged: 80 } });
-    const shownNarration = await narrator.narrate({ narration_id, max_credits: 5000 });
-    await other.close();
-    expect(shownNarration.files).toEqual(done.files);
-    expect(narrator.service.tasks.size).toBe(8);
-  });
+it("a driver that sleeps past its lease is replaced by a window that may spend, and makes no further task when it wakes", async () => {
+  narrator.service.processingMs = 300;
+  const narration_id = await startedNarration(EIGHT);
+  const other = await another();
+  await suspend(narrator.client.pid, narrator.testFolders.stateDir);
+  const done = narrationOf(await other.call("narrate", { narration_id, max_credits: 5000 }));
+  process.kill(narrator.client.pid, "SIGCONT");
+  expect(done).toMatchObject({ status: "finished", credits: { charged: 80 } });
+  const shownNarration = await narrator.narrate({ narration_id, max_credits: 5000 });
+  await other.close();
+  expect(shownNarration.files).toEqual(done.files);
+  expect(narrator.service.tasks.size).toBe(8);
+});
 
-  it("drives again when the window that replaced it dies", async () => {
-    narrator.service.processingMs = 1500;
-    const narration_id = await startedNarration(EIGHT);
-    const other = await another();
-    await suspend(narrator.client.pid, narrator.testFolders.stateDir);
-    const reported = await other.call("narrate", { narration_id, max_credits: 5000, wait_seconds: 4 });
-    expect(narrationOf(reported).status).toBe("running");
-    process.kill(narrator.client.pid, "SIGCONT");
-    await new Promise((resolve) => setTimeout(resolve, 1500));
-    await killHard(other.pid);
-    await expect.poll(async () => (await narrator.testFolders.outputNames()).length, LONG).toBeGreaterThan(1);
-    expect(await narrator.narrate({ narration_id })).toMatchObject({ status: "finished" });
-    expect(narrator.service.tasks.size).toBe(8);
-  });
+it("a driver that sleeps past its lease drives again when the window that replaced it dies", async () => {
+  narrator.service.processingMs = 1500;
+  const narration_id = await startedNarration(EIGHT);
+  const other = await another();
+  await suspend(narrator.client.pid, narrator.testFolders.stateDir);
+  const reported = await other.call("narrate", { narration_id, max_credits: 5000, wait_seconds: 4 });
+  expect(narrationOf(reported).status).toBe("running");
+  process.kill(narrator.client.pid, "SIGCONT");
+  await new Promise((resolve) => setTimeout(resolve, 1500));
+  await killHard(other.pid);
+  await expect.poll(async () => (await narrator.testFolders.outputNames()).length, LONG).toBeGreaterThan(1);
+  expect(await narrator.narrate({ narration_id })).toMatchObject({ status: "finished" });
+  expect(narrator.service.tasks.size).toBe(8);
 });
 
 it("a limit that is lowered from another window ends the run, and is stated as the reason", async () => {

@@ -4,7 +4,7 @@
  */
 import { copyFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { closeAfterEach, openFaultSetup } from "../faults/fault-setup.ts";
 import { BIN } from "../support/bin-under-test.ts";
 import { scratchFolder } from "../support/scratch.ts";
@@ -25,22 +25,20 @@ it("a host that does not reference stdin is served while it sends nothing, and t
   expect(await server.end()).toMatchObject({ code: 0, signal: null });
 });
 
-describe("the entry's own path among the arguments", () => {
-  it("is skipped, even through a link, and a command after it is run", async () => {
-    const link = join(scratchFolder(), "audio-generation-mcp");
-    symlinkSync(BIN, link);
-    for (const path of [BIN, link, `file://${BIN}`]) {
-      expect(await runBin([path, "--version"], {})).toMatchObject({ status: 0, stderr: "" });
-    }
-  });
+it("the entry's own path among the arguments is skipped, even through a link, and a command after it is run", async () => {
+  const link = join(scratchFolder(), "audio-generation-mcp");
+  symlinkSync(BIN, link);
+  for (const path of [BIN, link, `file://${BIN}`]) {
+    expect(await runBin([path, "--version"], {})).toMatchObject({ status: 0, stderr: "" });
+  }
+});
 
-  it("is the only such argument: another file is not a command", async () => {
-    const copy = join(scratchFolder(), "main.js");
-    copyFileSync(BIN, copy);
-    for (const path of [copy, "./no-such-file.js"]) {
-      const { status, stderr } = await runBin([path], {});
-      expect(status).toBe(2);
-      expect(stderr).toContain("is not a command");
-    }
-  });
+it("the entry's own path among the arguments is the only such argument: another file is not a command", async () => {
+  const copy = join(scratchFolder(), "main.js");
+  copyFileSync(BIN, copy);
+  for (const path of [copy, "./no-such-file.js"]) {
+    const { status, stderr } = await runBin([path], {});
+    expect(status).toBe(2);
+    expect(stderr).toContain("is not a command");
+  }
 });

@@ -57,32 +57,28 @@ describe("without a home folder", () => {
   });
 });
 
-describe("a home folder that is not an absolute path", () => {
-  it("is a fault that names HOME, and no folder under the current one", async () => {
-    const cwd = scratchFolder();
-    mkdirSync(join(cwd, "rel"));
-    const env = { PATH, HOME: "rel", ...ADDRESS };
-    const checks = await doctor(env, { cwd });
-    expect(checks["setting AUDIO_STATE_DIR"]?.detail).toContain(
-      'HOME is "rel", which is not an absolute path',
-    );
-    expect(checks["setting AUDIO_OUTPUT_DIR"]?.detail).toContain('HOME is "rel"');
-    expect((await runBin(["tasks"], env, { cwd })).stderr).toContain("HOME");
-    expect(readdirSync(cwd)).toEqual(["rel"]);
-    expect(readdirSync(join(cwd, "rel"))).toEqual([]);
-  });
+it("a home folder that is not an absolute path is a fault that names HOME, and no folder under the current one", async () => {
+  const cwd = scratchFolder();
+  mkdirSync(join(cwd, "rel"));
+  const env = { PATH, HOME: "rel", ...ADDRESS };
+  const checks = await doctor(env, { cwd });
+  expect(checks["setting AUDIO_STATE_DIR"]?.detail).toContain('HOME is "rel", which is not an absolute path');
+  expect(checks["setting AUDIO_OUTPUT_DIR"]?.detail).toContain('HOME is "rel"');
+  expect((await runBin(["tasks"], env, { cwd })).stderr).toContain("HOME");
+  expect(readdirSync(cwd)).toEqual(["rel"]);
+  expect(readdirSync(join(cwd, "rel"))).toEqual([]);
+});
 
-  it("is looked up if the variable is empty, which counts as unset", async () => {
-    const cwd = scratchFolder();
-    const { status } = await runBin(
-      ["--version"],
-      { PATH, HOME: "", AUDIO_STATE_DIR: join(cwd, "s") },
-      { cwd },
-    );
-    expect(status).toBe(0);
-    const { issues } = readConfig({ ...ADDRESS, LOCALAPPDATA: "" }, "win32", "C:\\Users\\someone");
-    expect(issues).toEqual([]);
-  });
+it("a home folder that is not an absolute path is looked up if the variable is empty, which counts as unset", async () => {
+  const cwd = scratchFolder();
+  const { status } = await runBin(
+    ["--version"],
+    { PATH, HOME: "", AUDIO_STATE_DIR: join(cwd, "s") },
+    { cwd },
+  );
+  expect(status).toBe(0);
+  const { issues } = readConfig({ ...ADDRESS, LOCALAPPDATA: "" }, "win32", "C:\\Users\\someone");
+  expect(issues).toEqual([]);
 });
 
 describe("on Windows", () => {

@@ -27,34 +27,32 @@ const permission = (root: string, writable: readonly string[]): string[] => [
 const start = ({ testFolders, service }: FaultSetup, nodeArgs: readonly string[]): Promise<ToolClient> =>
   startCommandClient({ command: NODE, args: [...nodeArgs, BIN], env: testFolders.env(service) });
 
-describe("under node --permission", () => {
-  it("generates, saves, repeats and reads, whether or not flushing is forbidden there", async () => {
-    const setup = await openFaultSetup();
-    const { testFolders } = setup;
-    const nodeArgs = permission(testFolders.root, [testFolders.root]);
-    const client = await start(setup, nodeArgs);
-    const call = { prompt: "Permitted", file_name: "permitted" };
-    const { audio } = await generate(client, call);
-    expect(audio?.size_bytes).toBe(20_000);
-    expect((await generate(client, call)).replayed).toBe(true);
-    expect((await client.read(audio?.uri ?? "")).bytes.byteLength).toBe(20_000);
-    await client.close();
-    expect(await testFolders.outputNames()).toEqual(["permitted.mp3"]);
-    const checks = await doctor(testFolders.env(setup.service), { nodeArgs });
-    expect(Object.values(checks).filter(({ ok }) => !ok)).toEqual([]);
-  });
+it("under node --permission generates, saves, repeats and reads, whether or not flushing is forbidden there", async () => {
+  const setup = await openFaultSetup();
+  const { testFolders } = setup;
+  const nodeArgs = permission(testFolders.root, [testFolders.root]);
+  const client = await start(setup, nodeArgs);
+  const call = { prompt: "Permitted", file_name: "permitted" };
+  const { audio } = await generate(client, call);
+  expect(audio?.size_bytes).toBe(20_000);
+  expect((await generate(client, call)).replayed).toBe(true);
+  expect((await client.read(audio?.uri ?? "")).bytes.byteLength).toBe(20_000);
+  await client.close();
+  expect(await testFolders.outputNames()).toEqual(["permitted.mp3"]);
+  const checks = await doctor(testFolders.env(setup.service), { nodeArgs });
+  expect(Object.values(checks).filter(({ ok }) => !ok)).toEqual([]);
+});
 
-  it("without permission to write the output folder, nothing is charged, and the permission is named", async () => {
-    const setup = await openFaultSetup();
-    const { testFolders } = setup;
-    mkdirSync(testFolders.stateDir, { recursive: true, mode: 0o700 });
-    const client = await start(setup, permission(testFolders.root, [testFolders.stateDir]));
-    const outcome = await client.call("generate_audio", { prompt: "Not permitted" });
-    await client.close();
-    expect(errorOf(outcome).code).toBe("output_not_writable");
-    expect(resultTextOf(outcome)).toContain("Node.js was started without the permission (ERR_ACCESS_DENIED)");
-    expect(setup.service.count("create")).toBe(0);
-  });
+it("under node --permission without permission to write the output folder, nothing is charged, and the permission is named", async () => {
+  const setup = await openFaultSetup();
+  const { testFolders } = setup;
+  mkdirSync(testFolders.stateDir, { recursive: true, mode: 0o700 });
+  const client = await start(setup, permission(testFolders.root, [testFolders.stateDir]));
+  const outcome = await client.call("generate_audio", { prompt: "Not permitted" });
+  await client.close();
+  expect(errorOf(outcome).code).toBe("output_not_writable");
+  expect(resultTextOf(outcome)).toContain("Node.js was started without the permission (ERR_ACCESS_DENIED)");
+  expect(setup.service.count("create")).toBe(0);
 });
 
 describe("a flush", () => {

@@ -1,5 +1,5 @@
 /** The API key changes between a crash and the retry. Every charge to the new account is reported. */
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { FAST } from "../support/bin-under-test.ts";
 import type { FakeService } from "../support/fake-service.ts";
 import { killHard } from "../support/processes.ts";
@@ -48,35 +48,33 @@ const kinds = (service: FakeService, key: string): string[] =>
     .filter(({ headers }) => headers.authorization === `Bearer ${key}`)
     .map(({ kind }) => kind);
 
-describe("a retry under the key of another account", () => {
-  it("queries the recorded task first, and says that the new task belongs to this account", async () => {
-    const service = await startService({ processingMs: 50, apiKeys: KEYS, separateAccounts: true });
-    const testFolders = await useTestFolders();
-    await killedWithFirstKey(service, testFolders, true);
-    const successor = await startWithKey(testFolders, service, KEYS[1]);
-    const outcome = await successor.call("generate_audio", CALL);
-    const task = taskOf(outcome);
-    const asked = kinds(service, KEYS[1]);
-    expect(asked.slice(0, 2)).toEqual(["query", "create"]);
-    expect(asked.filter((kind) => kind === "create")).toHaveLength(1);
-    expect(service.tasks.get(task.task_id ?? "")?.account).toContain(KEYS[1]);
-    expect(task.replayed).toBe(false);
-    expect(resultTextOf(outcome)).toMatch(/another API key.*task of its own/);
-    expect(service.tasks.size).toBe(2);
-  });
+it("a retry under the key of another account queries the recorded task first, and says that the new task belongs to this account", async () => {
+  const service = await startService({ processingMs: 50, apiKeys: KEYS, separateAccounts: true });
+  const testFolders = await useTestFolders();
+  await killedWithFirstKey(service, testFolders, true);
+  const successor = await startWithKey(testFolders, service, KEYS[1]);
+  const outcome = await successor.call("generate_audio", CALL);
+  const task = taskOf(outcome);
+  const asked = kinds(service, KEYS[1]);
+  expect(asked.slice(0, 2)).toEqual(["query", "create"]);
+  expect(asked.filter((kind) => kind === "create")).toHaveLength(1);
+  expect(service.tasks.get(task.task_id ?? "")?.account).toContain(KEYS[1]);
+  expect(task.replayed).toBe(false);
+  expect(resultTextOf(outcome)).toMatch(/another API key.*task of its own/);
+  expect(service.tasks.size).toBe(2);
+});
 
-  it("creates nothing by other calls than the one that requests it", async () => {
-    const service = await startService({ processingMs: 50, apiKeys: KEYS, separateAccounts: true });
-    const testFolders = await useTestFolders();
-    await killedWithFirstKey(service, testFolders, false);
-    const successor = await startWithKey(testFolders, service, KEYS[1]);
-    const listed = await successor.call("list_tasks", {});
-    expect(listed.structuredContent).toMatchObject({
-      tasks: [{ status: "unresolved", task_id: expect.stringMatching(/^req-/) }],
-    });
-    expect(kinds(service, KEYS[1])).toEqual([]);
-    const outcome = await successor.call("generate_audio", CALL);
-    expect(taskOf(outcome).replayed).toBe(false);
-    expect(resultTextOf(outcome)).toMatch(/another API key.*task of its own/);
+it("a retry under the key of another account creates nothing by other calls than the one that requests it", async () => {
+  const service = await startService({ processingMs: 50, apiKeys: KEYS, separateAccounts: true });
+  const testFolders = await useTestFolders();
+  await killedWithFirstKey(service, testFolders, false);
+  const successor = await startWithKey(testFolders, service, KEYS[1]);
+  const listed = await successor.call("list_tasks", {});
+  expect(listed.structuredContent).toMatchObject({
+    tasks: [{ status: "unresolved", task_id: expect.stringMatching(/^req-/) }],
   });
+  expect(kinds(service, KEYS[1])).toEqual([]);
+  const outcome = await successor.call("generate_audio", CALL);
+  expect(taskOf(outcome).replayed).toBe(false);
+  expect(resultTextOf(outcome)).toMatch(/another API key.*task of its own/);
 });

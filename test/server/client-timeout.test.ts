@@ -1,5 +1,5 @@
 /** The default wait of a client that has given up a call. */
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { isCancelledByCaller } from "../../src/call-cancellation.ts";
 import { ClientTimeout } from "../../src/server/client.ts";
 
@@ -18,40 +18,38 @@ it.each([
   expect(timeout.capWaitSeconds(45)).toBe(waitSeconds);
 });
 
-describe("a client that cancels a call", () => {
-  it.each([
-    "context deadline exceeded",
-    "rpc error: code = DeadlineExceeded",
-    "deadline has elapsed",
-    "MCP error -32001: Request timed out",
-    "execution expired",
-    "java.util.concurrent.TimeoutException: Did not observe any item within 30000ms",
-    "The request was canceled due to the configured HttpClient.Timeout of 100 seconds elapsing.",
-    "no response within 60s",
-    "took too long",
-    "tool call exceeded 45000 ms",
-    "ETIMEDOUT",
-    "请求超时",
-    "connection reset by peer",
-    "transport closed",
-    "client disconnected",
-    "unexpected EOF",
-  ])("only stops waiting if it says %j", (reason) => {
-    expect(isCancelledByCaller(reason)).toBe(false);
-  });
+it.each([
+  "context deadline exceeded",
+  "rpc error: code = DeadlineExceeded",
+  "deadline has elapsed",
+  "MCP error -32001: Request timed out",
+  "execution expired",
+  "java.util.concurrent.TimeoutException: Did not observe any item within 30000ms",
+  "The request was canceled due to the configured HttpClient.Timeout of 100 seconds elapsing.",
+  "no response within 60s",
+  "took too long",
+  "tool call exceeded 45000 ms",
+  "ETIMEDOUT",
+  "请求超时",
+  "connection reset by peer",
+  "transport closed",
+  "client disconnected",
+  "unexpected EOF",
+])("a client that cancels a call only stops waiting if it says %j", (reason) => {
+  expect(isCancelledByCaller(reason)).toBe(false);
+});
 
-  it.each([
-    "context canceled",
-    "Canceled",
-    "user requested cancellation",
-    "The user aborted this because it took too long",
-    "cancelled by user after 30 s",
-    "AbortError: This operation was aborted",
-    "not needed any more",
-    "wrong voice, stop at the end of chapter 3",
-    "",
-    undefined,
-  ])("wants the work to stop if it says %j", (reason) => {
-    expect(isCancelledByCaller(reason)).toBe(true);
-  });
+it.each([
+  "context canceled",
+  "Canceled",
+  "user requested cancellation",
+  "The user aborted this because it took too long",
+  "cancelled by user after 30 s",
+  "AbortError: This operation was aborted",
+  "not needed any more",
+  "wrong voice, stop at the end of chapter 3",
+  "",
+  undefined,
+])("a client that cancels a call wants the work to stop if it says %j", (reason) => {
+  expect(isCancelledByCaller(reason)).toBe(true);
 });

@@ -43,29 +43,27 @@ describe("pronounce", () => {
   });
 });
 
-describe("voices", () => {
-  it.each([
-    ["ANNA: sophie_en_zh speed 0.9"],
-    ["ANNA=sophie_en_zh speed 0.9"],
-    [["ANNA: sophie_en_zh speed 0.9"]],
-    [{ ANNA: "sophie_en_zh speed 0.9" }],
-    [{ ANNA: { voice: "sophie_en_zh", speed: 0.9 } }],
-    ['{"ANNA": {"voice": "Sophie", "speed": "0.9"}}'],
-    [[{ name: "ANNA", voice: "Sophie", speed: 0.9 }]],
-    [{ speaker: "ANNA", voice_id: "sophie_en_zh", speed: 0.9 }],
-    [[{ ANNA: { voice: "sophie_en_zh", speed: 0.9 } }]],
-  ])("%j is one speaker", (voices) => {
-    expect(() => narration({ voices })).not.toThrow();
-    expect(JSON.stringify(narration({ voices }))).toMatch(/ANNA[:=] ?(?:sophie_en_zh|Sophie) speed 0\.9/);
-  });
-
-  it.each([["ANNA: sophie, BEN: felix"], ["ANNA: sophie\nBEN: felix"], [{ ANNA: "sophie", BEN: "felix" }]])(
-    "%j is two speakers",
-    (voices) => {
-      expect(narration({ voices })).toMatchObject({ voices: ["ANNA: sophie", "BEN: felix"] });
-    },
-  );
+it.each([
+  ["ANNA: sophie_en_zh speed 0.9"],
+  ["ANNA=sophie_en_zh speed 0.9"],
+  [["ANNA: sophie_en_zh speed 0.9"]],
+  [{ ANNA: "sophie_en_zh speed 0.9" }],
+  [{ ANNA: { voice: "sophie_en_zh", speed: 0.9 } }],
+  ['{"ANNA": {"voice": "Sophie", "speed": "0.9"}}'],
+  [[{ name: "ANNA", voice: "Sophie", speed: 0.9 }]],
+  [{ speaker: "ANNA", voice_id: "sophie_en_zh", speed: 0.9 }],
+  [[{ ANNA: { voice: "sophie_en_zh", speed: 0.9 } }]],
+])("voices %j is one speaker", (voices) => {
+  expect(() => narration({ voices })).not.toThrow();
+  expect(JSON.stringify(narration({ voices }))).toMatch(/ANNA[:=] ?(?:sophie_en_zh|Sophie) speed 0\.9/);
 });
+
+it.each([["ANNA: sophie, BEN: felix"], ["ANNA: sophie\nBEN: felix"], [{ ANNA: "sophie", BEN: "felix" }]])(
+  "voices %j is two speakers",
+  (voices) => {
+    expect(narration({ voices })).toMatchObject({ voices: ["ANNA: sophie", "BEN: felix"] });
+  },
+);
 
 describe("edits and retakes", () => {
   const EDIT = { quote: "old words", replacement: "new words" };

@@ -39,18 +39,16 @@ function onlyTask({ service }: FaultSetup): { id: string; audio: Buffer } {
 
 // A lagging replica or a deployment answers one poll with a 404 of the contract's shape. One such answer is not
 // definitive.
-describe("one stray 404", () => {
-  it.each(["query", "content"] as const)(
-    "to a %s is checked by another query, and the audio arrives",
-    async (kind) => {
-      const setup = await openFaultSetup({ service: { processingMs: 60 } });
-      setup.misbehaveNext(kind, refusing(404, "not_found"));
-      const task = await generate(setup.server, { prompt: "A stray answer", wait_seconds: 5 });
-      expect(task).toMatchObject({ status: "succeeded", audio: { path: expect.any(String) } });
-      expect(setup.service.tasks.size).toBe(1);
-    },
-  );
-});
+it.each(["query", "content"] as const)(
+  "one stray 404 to a %s is checked by another query, and the audio arrives",
+  async (kind) => {
+    const setup = await openFaultSetup({ service: { processingMs: 60 } });
+    setup.misbehaveNext(kind, refusing(404, "not_found"));
+    const task = await generate(setup.server, { prompt: "A stray answer", wait_seconds: 5 });
+    expect(task).toMatchObject({ status: "succeeded", audio: { path: expect.any(String) } });
+    expect(setup.service.tasks.size).toBe(1);
+  },
+);
 
 // The key of a submission names its task, whatever id the answer stated.
 describe("a task id that is not that of the task", () => {
@@ -103,44 +101,42 @@ describe("a task id that is not that of the task", () => {
 });
 
 // A task that was given up is queried again by each tool, in the same process and after a restart. Queries are free.
-describe("a task that was given up after two 404s", () => {
-  it.each([
-    ["generate_audio", "in the same process"],
-    ["get_task", "in the same process"],
-    ["download_audio", "in the same process"],
-    ["generate_audio", "after a restart"],
-    ["get_task", "after a restart"],
-    ["download_audio", "after a restart"],
-  ] as const)(
-    "is queried again by %s %s, and its audio is delivered free of charge",
-    async (tool, argument) => {
-      const setup = await openFaultSetup({ service: { processingMs: 800 } });
-      setup.misbehaveAlways("query", refusing(404, "not_found"));
-      const missingResult = await setup.server.call("generate_audio", {
-        prompt: "Gone and back",
-        wait_seconds: 5,
-      });
-      expect(codeOf(missingResult)).toBe("not_found");
-      setup.misbehave(undefined);
-      await pause(850);
-      const { id } = onlyTask(setup);
-      const server = argument === "after a restart" ? await setup.another() : setup.server;
-      const args = tool === "generate_audio" ? { prompt: "Gone and back" } : { task_id: id };
-      const wait = tool === "download_audio" ? {} : { wait_seconds: 5 };
-      const task = taskOf(await server.call(tool, { ...args, ...wait }));
-      expect(task).toMatchObject({ task_id: id, status: "succeeded", audio: { path: expect.any(String) } });
-      expect(setup.service.tasks.size).toBe(1);
-    },
-  );
-
-  it("is shown in list_tasks, which suggests the free query before another take", async () => {
-    const setup = await openFaultSetup({ service: { processingMs: 60_000 } });
+it.each([
+  ["generate_audio", "in the same process"],
+  ["get_task", "in the same process"],
+  ["download_audio", "in the same process"],
+  ["generate_audio", "after a restart"],
+  ["get_task", "after a restart"],
+  ["download_audio", "after a restart"],
+] as const)(
+  "a task that was given up after two 404s is queried again by %s %s, and its audio is delivered free of charge",
+  async (tool, argument) => {
+    const setup = await openFaultSetup({ service: { processingMs: 800 } });
     setup.misbehaveAlways("query", refusing(404, "not_found"));
-    await setup.server.call("generate_audio", { prompt: "Gone", wait_seconds: 5 });
-    const { next_step: nextStep } = await readOnlyTaskRow(setup.server);
-    expect(nextStep).toMatch(/get_task|download_audio/);
-    expect(nextStep).toMatch(/free/i);
-  });
+    const missingResult = await setup.server.call("generate_audio", {
+      prompt: "Gone and back",
+      wait_seconds: 5,
+    });
+    expect(codeOf(missingResult)).toBe("not_found");
+    setup.misbehave(undefined);
+    await pause(850);
+    const { id } = onlyTask(setup);
+    const server = argument === "after a restart" ? await setup.another() : setup.server;
+    const args = tool === "generate_audio" ? { prompt: "Gone and back" } : { task_id: id };
+    const wait = tool === "download_audio" ? {} : { wait_seconds: 5 };
+    const task = taskOf(await server.call(tool, { ...args, ...wait }));
+    expect(task).toMatchObject({ task_id: id, status: "succeeded", audio: { path: expect.any(String) } });
+    expect(setup.service.tasks.size).toBe(1);
+  },
+);
+
+it("a task that was given up after two 404s is shown in list_tasks, which suggests the free query before another take", async () => {
+  const setup = await openFaultSetup({ service: { processingMs: 60_000 } });
+  setup.misbehaveAlways("query", refusing(404, "not_found"));
+  await setup.server.call("generate_audio", { prompt: "Gone", wait_seconds: 5 });
+  const { next_step: nextStep } = await readOnlyTaskRow(setup.server);
+  expect(nextStep).toMatch(/get_task|download_audio/);
+  expect(nextStep).toMatch(/free/i);
 });
 
 // Proxies may answer anything. A known task is polled until its recovery timeout passes.

@@ -36,12 +36,13 @@ async function expectOverBudget(server: RawServer, prompt: string): Promise<void
 }
 
 // A process that only follows the record must not write its stale copy after the service has refused the request.
-describe("a request of two windows that the service refused to both", () => {
-  it.each([
-    [402, "insufficient_credits"],
-    [403, "purchase_required"],
-    [400, "invalid_request"],
-  ])("with %i keeps its reason and reserves no credits", async (status, code) => {
+it.each([
+  [402, "insufficient_credits"],
+  [403, "purchase_required"],
+  [400, "invalid_request"],
+])(
+  "a request of two windows that the service refused to both with %i keeps its reason and reserves no credits",
+  async (status, code) => {
     const setup = await openFaultSetup({ env: BUDGET_FOR_ONE_TASK });
     setup.misbehave(async (exchange, response, service) => {
       if (exchange.kind !== "create") return false;
@@ -61,8 +62,8 @@ describe("a request of two windows that the service refused to both", () => {
     expect(row).not.toHaveProperty("credits");
     setup.misbehave(undefined);
     await expectWithinBudget(other, "There is room for this");
-  });
-});
+  },
+);
 
 // A gateway may answer 503 although the submission succeeded behind it.
 it("a submission that got a 503 and may have arrived nevertheless stays in the ledger when its call is cancelled: sent, and its 150 credits counted", async () => {
@@ -92,44 +93,42 @@ it("a submission that got a 503 and may have arrived nevertheless stays in the l
 
 // If a call's own task fails, the call repeats it once, at no cost. A third attempt would take the user's time and
 // slots.
-describe("a call whose tasks fail as soon as they are made", () => {
-  it.each(["never answered the first time", "answered 503 the first time"])(
-    "(%s) makes two, and ends as task_failed",
-    async (ending) => {
-      const setup = await openFaultSetup();
-      const seenKeys = new Set<string>();
-      setup.misbehave((exchange, response, service) => {
-        if (exchange.kind !== "create") return false;
-        const task = acceptSubmission(service, exchange);
-        task.status = "failed";
-        const isFirst = !seenKeys.has(exchange.key ?? "");
-        seenKeys.add(exchange.key ?? "");
-        if (!isFirst) service.json(response, 202, service.view(task));
-        else if (ending === "answered 503 the first time") service.refuse(response, 503, "api_unavailable");
-        else sayAndHangUp(response, "");
-        return true;
-      });
-      const outcome = await setup.server.call("generate_audio", { prompt: "Never to be", wait_seconds: 20 });
-      expect(codeOf(outcome)).toBe("task_failed");
-      expect(setup.service.tasks.size).toBe(2);
-    },
-  );
-
-  // If the answer to a submission contains a failed task, the job assumes that an earlier send created the task. It
-  // then starts the next attempt.
-  it("stops after several new tasks that have already failed in the response to the create", async () => {
+it.each(["never answered the first time", "answered 503 the first time"])(
+  "a call whose tasks fail as soon as they are made (%s) makes two, and ends as task_failed",
+  async (ending) => {
     const setup = await openFaultSetup();
+    const seenKeys = new Set<string>();
     setup.misbehave((exchange, response, service) => {
       if (exchange.kind !== "create") return false;
       const task = acceptSubmission(service, exchange);
       task.status = "failed";
-      service.json(response, 202, service.view(task));
+      const isFirst = !seenKeys.has(exchange.key ?? "");
+      seenKeys.add(exchange.key ?? "");
+      if (!isFirst) service.json(response, 202, service.view(task));
+      else if (ending === "answered 503 the first time") service.refuse(response, 503, "api_unavailable");
+      else sayAndHangUp(response, "");
       return true;
     });
     const outcome = await setup.server.call("generate_audio", { prompt: "Never to be", wait_seconds: 20 });
     expect(codeOf(outcome)).toBe("task_failed");
-    expect(setup.service.tasks.size).toBeLessThanOrEqual(8);
+    expect(setup.service.tasks.size).toBe(2);
+  },
+);
+
+// If the answer to a submission contains a failed task, the job assumes that an earlier send created the task. It
+// then starts the next attempt.
+it("a call whose tasks fail as soon as they are made stops after several new tasks that have already failed in the response to the create", async () => {
+  const setup = await openFaultSetup();
+  setup.misbehave((exchange, response, service) => {
+    if (exchange.kind !== "create") return false;
+    const task = acceptSubmission(service, exchange);
+    task.status = "failed";
+    service.json(response, 202, service.view(task));
+    return true;
   });
+  const outcome = await setup.server.call("generate_audio", { prompt: "Never to be", wait_seconds: 20 });
+  expect(codeOf(outcome)).toBe("task_failed");
+  expect(setup.service.tasks.size).toBeLessThanOrEqual(8);
 });
 
 // A gateway may refuse what the service has accepted. Only the contract's body proves that the service refused it.
@@ -256,29 +255,27 @@ describe("two keys of one account", () => {
 });
 
 // A file name belongs to the call that is sent, not to an earlier one that was cancelled.
-describe("the file name of a call that was cancelled before it was sent", () => {
-  it.each(["another name", "no name"])(
-    "is not used when the same text is requested under %s",
-    async (which) => {
-      const setup = await openFaultSetup();
-      setup.misbehaveNext("create", refusing(429, "rate_limit", "later", 400));
-      const id = setup.server.begin("generate_audio", {
-        prompt: "Named anew",
-        file_name: "first",
-        wait_seconds: 20,
-      });
-      await waitForExchanges(setup, "create");
-      await pause(20);
-      setup.server.cancel(id);
-      await pause(20);
-      const name = which === "no name" ? {} : { file_name: "second" };
-      const task = await generate(setup.server, { prompt: "Named anew", ...name, wait_seconds: 5 });
-      const names = await listSavedNames(setup);
-      expect(names).toHaveLength(1);
-      expect(names[0]).not.toContain("first");
-      if (which !== "no name") expect(names).toEqual(["second.mp3"]);
-      expect(task.audio?.path).toContain(names[0] ?? "?");
-      expect(setup.service.tasks.size).toBe(1);
-    },
-  );
-});
+it.each(["another name", "no name"])(
+  "the file name of a call that was cancelled before it was sent is not used when the same text is requested under %s",
+  async (which) => {
+    const setup = await openFaultSetup();
+    setup.misbehaveNext("create", refusing(429, "rate_limit", "later", 400));
+    const id = setup.server.begin("generate_audio", {
+      prompt: "Named anew",
+      file_name: "first",
+      wait_seconds: 20,
+    });
+    await waitForExchanges(setup, "create");
+    await pause(20);
+    setup.server.cancel(id);
+    await pause(20);
+    const name = which === "no name" ? {} : { file_name: "second" };
+    const task = await generate(setup.server, { prompt: "Named anew", ...name, wait_seconds: 5 });
+    const names = await listSavedNames(setup);
+    expect(names).toHaveLength(1);
+    expect(names[0]).not.toContain("first");
+    if (which !== "no name") expect(names).toEqual(["second.mp3"]);
+    expect(task.audio?.path).toContain(names[0] ?? "?");
+    expect(setup.service.tasks.size).toBe(1);
+  },
+);

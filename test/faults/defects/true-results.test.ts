@@ -109,12 +109,13 @@ function rewrite(setup: FaultSetup, from: string, to: string): void {
 
 // A stored request was valid when it was sent. It can be listed and its audio can be saved, even if today's rules would
 // refuse it, for example because its voice was retired.
-describe("a stored request that today's rules would refuse", () => {
-  it.each([
-    ["a voice that was retired", "stokie_en", "stokie_retired_en"],
-    ["a rate that is not offered any more", '"sample_rate":24000', '"sample_rate":23999'],
-    ["a field of a newer version", '"speed"', '"tempo"'],
-  ])("(%s) is listed, asked for and saved", async (_, from, to) => {
+it.each([
+  ["a voice that was retired", "stokie_en", "stokie_retired_en"],
+  ["a rate that is not offered any more", '"sample_rate":24000', '"sample_rate":23999'],
+  ["a field of a newer version", '"speed"', '"tempo"'],
+])(
+  "a stored request that today's rules would refuse (%s) is listed, asked for and saved",
+  async (_, from, to) => {
     const setup = await openFaultSetup({ service: { processingMs: 300 } });
     const call = { prompt: "Asked for long ago", voice: "stokie_en", wait_seconds: 0 };
     const { task_id: id } = await generate(setup.server, call);
@@ -127,8 +128,8 @@ describe("a stored request that today's rules would refuse", () => {
     const task = taskOf(await later.call("get_task", { task_id: id, wait_seconds: 5 }));
     expect(task.status).toBe("succeeded");
     expect(setup.service.tasks.size).toBe(1);
-  });
-});
+  },
+);
 
 // Megabytes are downloaded only on an explicit request, because traffic may cost the user money.
 it("audio that exceeds the size limit is not fetched again by list_tasks, only by a call for that task", async () => {

@@ -28,43 +28,41 @@ closeSeamsAfterEach();
 const LATER = { AUDIO_API_KEY: KEYS[1] };
 const THREE = chapters("Alpha one.", "Bravo two.", "Charlie three.");
 
-describe("after a change of the key, what an earlier one has reserved", () => {
-  it.each(["a stop under the new key", "a stop under the old key", "a cancelled MCP task of the new key"])(
-    "for parts ends after %s, and the parts are saved",
-    async (how) => {
-      const setup = await openSeams({
-        service: { apiKeys: KEYS, processingMs: HELD_MS },
-        start: { isInProcess: false },
-      });
-      const { service } = setup;
-      const narration_id = await start(setup.server, THREE);
-      await waitForTasks(setup, 2);
+it.each(["a stop under the new key", "a stop under the old key", "a cancelled MCP task of the new key"])(
+  "after a change of the key, what an earlier one has reserved for parts ends after %s, and the parts are saved",
+  async (how) => {
+    const setup = await openSeams({
+      service: { apiKeys: KEYS, processingMs: HELD_MS },
+      start: { isInProcess: false },
+    });
+    const { service } = setup;
+    const narration_id = await start(setup.server, THREE);
+    await waitForTasks(setup, 2);
+    await pause(300);
+    if (how.endsWith("old key")) await narrate(setup.server, { narration_id, stop: true, wait_seconds: 0 });
+    await setup.server.kill();
+    const later = await setup.another(LATER);
+    if (how.includes("stop under the new"))
+      await narrate(later, { narration_id, stop: true, wait_seconds: 0 });
+    if (how.includes("MCP task")) {
+      const client = await anotherOfTasks(setup, LATER);
+      const { taskId } = await callAsTask(client, "narrate", { narration_id, max_credits: 5000 });
       await pause(300);
-      if (how.endsWith("old key")) await narrate(setup.server, { narration_id, stop: true, wait_seconds: 0 });
-      await setup.server.kill();
-      const later = await setup.another(LATER);
-      if (how.includes("stop under the new"))
-        await narrate(later, { narration_id, stop: true, wait_seconds: 0 });
-      if (how.includes("MCP task")) {
-        const client = await anotherOfTasks(setup, LATER);
-        const { taskId } = await callAsTask(client, "narrate", { narration_id, max_credits: 5000 });
-        await pause(300);
-        if (taskId !== undefined) await cancelTask(client, taskId);
-      }
-      release(setup.service);
-      const ended = await waitUntil(
-        "the parts and their file",
-        async () => {
-          const now = await narrate(later, { narration_id, wait_seconds: 2 });
-          return now.parts.saved === service.tasks.size && now.files.length > 0 && now;
-        },
-        20_000,
-      );
-      expect(ended.credits).toMatchObject({ charged: 10 * service.tasks.size, reserved: 0 });
-      if (!how.includes("MCP task")) expect(service.tasks.size).toBe(2);
-    },
-  );
-});
+      if (taskId !== undefined) await cancelTask(client, taskId);
+    }
+    release(setup.service);
+    const ended = await waitUntil(
+      "the parts and their file",
+      async () => {
+        const now = await narrate(later, { narration_id, wait_seconds: 2 });
+        return now.parts.saved === service.tasks.size && now.files.length > 0 && now;
+      },
+      20_000,
+    );
+    expect(ended.credits).toMatchObject({ charged: 10 * service.tasks.size, reserved: 0 });
+    if (!how.includes("MCP task")) expect(service.tasks.size).toBe(2);
+  },
+);
 
 describe("a task id that the service gives twice", () => {
   /** Answers every submission with one id, whose audio is that of the first text. */
@@ -284,11 +282,12 @@ function failCharged(setup: FaultSetup): void {
   });
 }
 
-describe("a part whose task failed and was charged", () => {
-  it.each([
-    ["300", 2],
-    ["150", 1],
-  ])("stays on the bill of a narration with a limit of %s", async (limit, tasks) => {
+it.each([
+  ["300", 2],
+  ["150", 1],
+])(
+  "a part whose task failed and was charged stays on the bill of a narration with a limit of %s",
+  async (limit, tasks) => {
     const setup = await openSeams();
     failCharged(setup);
     const narration_id = await start(setup.server, THREE, Number(limit));
@@ -297,19 +296,19 @@ describe("a part whose task failed and was charged", () => {
     expect(sentPrompts(setup.service)).toHaveLength(tasks);
     await narrate(setup.server, { narration_id, max_credits: Number(limit), wait_seconds: 5 });
     expect(sentPrompts(setup.service)).toHaveLength(tasks);
-  });
+  },
+);
 
-  it("is on its bill although a call for the same text has returned before its own task failed", async () => {
-    const setup = await openSeams();
-    failCharged(setup);
-    const call = { prompt: "Wanted twice.", output_format: "pcm" };
-    await setup.server.call("generate_audio", { ...call, wait_seconds: 0 });
-    await waitUntil("the failure", async () =>
-      JSON.stringify(await setup.server.call("list_tasks", { status: "failed" })).includes(call.prompt),
-    );
-    const narration_id = await start(setup.server, call.prompt, 150);
-    const ended = await waitForEnd(setup.server, narration_id);
-    expect(sentPrompts(setup.service)).toEqual([call.prompt, call.prompt]);
-    expect(ended.credits).toMatchObject({ charged: 150, reserved: 0 });
-  });
+it("a part whose task failed and was charged is on its bill although a call for the same text has returned before its own task failed", async () => {
+  const setup = await openSeams();
+  failCharged(setup);
+  const call = { prompt: "Wanted twice.", output_format: "pcm" };
+  await setup.server.call("generate_audio", { ...call, wait_seconds: 0 });
+  await waitUntil("the failure", async () =>
+    JSON.stringify(await setup.server.call("list_tasks", { status: "failed" })).includes(call.prompt),
+  );
+  const narration_id = await start(setup.server, call.prompt, 150);
+  const ended = await waitForEnd(setup.server, narration_id);
+  expect(sentPrompts(setup.service)).toEqual([call.prompt, call.prompt]);
+  expect(ended.credits).toMatchObject({ charged: 150, reserved: 0 });
 });

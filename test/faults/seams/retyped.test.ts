@@ -27,8 +27,9 @@ const RETYPED = [
   ["Unicode form", TEXT.normalize("NFD")],
 ] as const;
 
-describe("a part of a narration that generate_audio asks for with other", () => {
-  it.each(RETYPED)("%s, as an MCP task, is not paid again while it waits", async (_, prompt) => {
+it.each(RETYPED)(
+  "a part of a narration that generate_audio asks for with other %s, as an MCP task, is not paid again while it waits",
+  async (_, prompt) => {
     const setup = await openSeams();
     await takeSlots(setup);
     const narration_id = await start(setup.server, TEXT);
@@ -39,8 +40,8 @@ describe("a part of a narration that generate_audio asks for with other", () => 
     expect(await endOfTask(client, taskId)).toContain('"completed"');
     expect((await waitForEnd(setup.server, narration_id)).status).toBe("finished");
     expect(setup.service.tasks.size).toBe(3);
-  });
-});
+  },
+);
 
 describe("a request that was typed again with other", () => {
   it.each(RETYPED)(

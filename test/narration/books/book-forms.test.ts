@@ -30,41 +30,37 @@ const withContents = (
   },
 });
 
-describe("chapters that the contents name by places", () => {
-  it.each<readonly [what: string, body: string, words: readonly string[]]>([
-    [
-      "are found on a page that has a heading",
-      `<h1>Book</h1><p id="a">Mimer</p><p>${PROSE}</p><div id="b"><p>${PROSE}</p></div>`,
-      ["# Book", "# Mimer", PROSE, "# Greyfell", PROSE],
-    ],
-    [
-      "are not found twice if a heading stands at the place, behind a number, or before it",
-      `<h1>Book</h1><a id="a"></a><h2>Mimer</h2><p>${PROSE}</p><div id="b"><p>II</p><h2>The Greyfell</h2></div><p>${PROSE}<a id="p12"/></p>`,
-      ["# Book", "## Mimer", PROSE, "II", "## The Greyfell", PROSE],
-    ],
-    [
-      "are found if only the next chapter has a heading",
-      `<h1>Book</h1><p id="a">Mimer</p><h2 id="b">Greyfell</h2><p>${PROSE}</p>`,
-      ["# Book", "# Mimer", "## Greyfell", PROSE],
-    ],
-  ])("%s", (_, body, words) => {
-    const entries = [
-      ["Mimer", "one.xhtml#a"],
-      ["Greyfell", "one.xhtml#b"],
-    ] as const;
-    expect(read(withContents(body, entries))).toEqual({ words, unspokenRows: [] });
-  });
+it.each<readonly [what: string, body: string, words: readonly string[]]>([
+  [
+    "are found on a page that has a heading",
+    `<h1>Book</h1><p id="a">Mimer</p><p>${PROSE}</p><div id="b"><p>${PROSE}</p></div>`,
+    ["# Book", "# Mimer", PROSE, "# Greyfell", PROSE],
+  ],
+  [
+    "are not found twice if a heading stands at the place, behind a number, or before it",
+    `<h1>Book</h1><a id="a"></a><h2>Mimer</h2><p>${PROSE}</p><div id="b"><p>II</p><h2>The Greyfell</h2></div><p>${PROSE}<a id="p12"/></p>`,
+    ["# Book", "## Mimer", PROSE, "II", "## The Greyfell", PROSE],
+  ],
+  [
+    "are found if only the next chapter has a heading",
+    `<h1>Book</h1><p id="a">Mimer</p><h2 id="b">Greyfell</h2><p>${PROSE}</p>`,
+    ["# Book", "# Mimer", "## Greyfell", PROSE],
+  ],
+])("chapters that the contents name by places %s", (_, body, words) => {
+  const entries = [
+    ["Mimer", "one.xhtml#a"],
+    ["Greyfell", "one.xhtml#b"],
+  ] as const;
+  expect(read(withContents(body, entries))).toEqual({ words, unspokenRows: [] });
+});
 
-  it("are named in the plan if they have no place in the text", () => {
-    const entries = [
-      ["Mimer", "one.xhtml#gone"],
-      ["Greyfell", "two.xhtml"],
-      ["Book", "one.xhtml"],
-    ] as const;
-    expect(read(withContents(`<h1>Book</h1><p>${PROSE}</p>`, entries)).unspokenRows).toEqual([
-      "lost_entry 2",
-    ]);
-  });
+it("chapters that the contents name by places are named in the plan if they have no place in the text", () => {
+  const entries = [
+    ["Mimer", "one.xhtml#gone"],
+    ["Greyfell", "two.xhtml"],
+    ["Book", "one.xhtml"],
+  ] as const;
+  expect(read(withContents(`<h1>Book</h1><p>${PROSE}</p>`, entries)).unspokenRows).toEqual(["lost_entry 2"]);
 });
 
 describe("notes without types", () => {
@@ -144,26 +140,24 @@ describe("notes without types", () => {
   });
 });
 
-describe("pages that only an id or their form names", () => {
-  it.each<readonly [what: string, body: string]>([
-    ["a title page", `<div id="title-page"><h1>The Lock</h1><h3>Ada Writer</h3></div>`],
-    ["an imprint", `<div id="copyright-page"><p>All rights reserved.</p></div>`],
-    [
-      "an index without links",
-      `<h1>Index</h1><p><a id="A">A</a><br/>Abutment, 7, 118<br/>Arches, of brick, ${"12, ".repeat(40)}60–62<br/>– wooden, 9</p>`,
-    ],
-  ])("are not spoken: %s", (_, body) => {
-    const pages = [
-      { id: "one", body },
-      { id: "two", body: `<p>${PROSE}</p>` },
-    ];
-    expect(read({ pages })).toEqual({ words: [PROSE], unspokenRows: ["book_matter 1"] });
-  });
+it.each<readonly [what: string, body: string]>([
+  ["a title page", `<div id="title-page"><h1>The Lock</h1><h3>Ada Writer</h3></div>`],
+  ["an imprint", `<div id="copyright-page"><p>All rights reserved.</p></div>`],
+  [
+    "an index without links",
+    `<h1>Index</h1><p><a id="A">A</a><br/>Abutment, 7, 118<br/>Arches, of brick, ${"12, ".repeat(40)}60–62<br/>– wooden, 9</p>`,
+  ],
+])("pages that only an id or their form names are not spoken: %s", (_, body) => {
+  const pages = [
+    { id: "one", body },
+    { id: "two", body: `<p>${PROSE}</p>` },
+  ];
+  expect(read({ pages })).toEqual({ words: [PROSE], unspokenRows: ["book_matter 1"] });
+});
 
-  it("are spoken if they are text", () => {
-    const body = `<h1>Index</h1><p>${PROSE}</p><p>It was 1914.</p><p>${PROSE}</p>`;
-    expect(read(page(body)).words).toEqual(["# Index", PROSE, "It was 1914.", PROSE]);
-  });
+it("pages that only an id or their form names are spoken if they are text", () => {
+  const body = `<h1>Index</h1><p>${PROSE}</p><p>It was 1914.</p><p>${PROSE}</p>`;
+  expect(read(page(body)).words).toEqual(["# Index", PROSE, "It was 1914.", PROSE]);
 });
 
 describe("contents and indexes without types", () => {

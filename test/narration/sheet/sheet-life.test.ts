@@ -147,24 +147,22 @@ describe("a sheet", () => {
   });
 });
 
-describe("after a failure", () => {
-  it("the files of other rows are saved if one row fails, and the next call retries only that row", async () => {
-    write();
-    narrator.service.intercept = (exchange, response) => {
-      if (exchange.kind !== "create" || !exchange.body.includes("bread")) return false;
-      narrator.service.refuse(response, 422, "invalid_request", "no bread");
-      return true;
-    };
-    const ended = await narrate({ max_credits: 600 });
-    expect(ended).toMatchObject({ status: "stopped", parts: { saved: 3 }, problems: [{ part: 2 }] });
-    expect(names(ended)).toEqual(NAMES.toSpliced(1, 1));
-    expect(ended.message).toContain("Saved 3 files in ");
-    expect(ended.message).toContain("Not in any file: part 2 of 4.");
-    narrator.service.intercept = undefined;
-    const { narration_id } = ended;
-    expect(names(await narrator.narrate({ narration_id, max_credits: 600 }))).toEqual(NAMES);
-    expect(narrator.service.tasks.size).toBe(4);
-  });
+it("after a failure the files of other rows are saved if one row fails, and the next call retries only that row", async () => {
+  write();
+  narrator.service.intercept = (exchange, response) => {
+    if (exchange.kind !== "create" || !exchange.body.includes("bread")) return false;
+    narrator.service.refuse(response, 422, "invalid_request", "no bread");
+    return true;
+  };
+  const ended = await narrate({ max_credits: 600 });
+  expect(ended).toMatchObject({ status: "stopped", parts: { saved: 3 }, problems: [{ part: 2 }] });
+  expect(names(ended)).toEqual(NAMES.toSpliced(1, 1));
+  expect(ended.message).toContain("Saved 3 files in ");
+  expect(ended.message).toContain("Not in any file: part 2 of 4.");
+  narrator.service.intercept = undefined;
+  const { narration_id } = ended;
+  expect(names(await narrator.narrate({ narration_id, max_credits: 600 }))).toEqual(NAMES);
+  expect(narrator.service.tasks.size).toBe(4);
 });
 
 it("a row is retaken by its number, even if two rows have equal words", async () => {

@@ -15,27 +15,25 @@ async function chosen(text: string, chapters: string): Promise<{ title: string; 
   return { title, texts: parts.map(({ text: spoken }) => spoken.split("\n")[0] ?? "") };
 }
 
-describe("headings that count from 1", () => {
-  it("have their own numbers after a title page, a preface and an interlude", () => {
-    expect(numbersOf("Persuasion", "Preface", "I", "II", "III")).toEqual([null, null, 1, 2, 3]);
-    expect(numbersOf("Etymology", "CHAPTER 1. Loomings.", "CHAPTER 2", "CHAPTER 3", "Epilogue")).toEqual([
-      null,
-      1,
-      2,
-      3,
-      null,
-    ]);
-    expect(numbersOf(null, "第一章 起", "第二章 承", "间奏", "第三章 转")).toEqual([0, 1, 2, null, 3]);
-  });
+it("headings that count from 1 have their own numbers after a title page, a preface and an interlude", () => {
+  expect(numbersOf("Persuasion", "Preface", "I", "II", "III")).toEqual([null, null, 1, 2, 3]);
+  expect(numbersOf("Etymology", "CHAPTER 1. Loomings.", "CHAPTER 2", "CHAPTER 3", "Epilogue")).toEqual([
+    null,
+    1,
+    2,
+    3,
+    null,
+  ]);
+  expect(numbersOf(null, "第一章 起", "第二章 承", "间奏", "第三章 转")).toEqual([0, 1, 2, null, 3]);
+});
 
-  it("are chosen by these numbers, with an interlude between them, and others by title", async () => {
-    const text = book("Preface", "Chapter 1", "Chapter 2", "Interlude", "Chapter 3", "Chapter 4");
-    const two = await chosen(text, "2-3");
-    expect(two.texts).toEqual(["Chapter 2", "Interlude", "Chapter 3"]);
-    expect(two.title).toBe("Preface, Interlude, chapters 2 to 3");
-    expect((await chosen(text, "preface, last")).texts).toEqual(["Preface", "Chapter 4"]);
-    await expect(chosen(text, "5")).rejects.toThrow('it has 6, from "Preface" to 4 "Chapter 4"');
-  });
+it("headings that count from 1 are chosen by these numbers, with an interlude between them, and others by title", async () => {
+  const text = book("Preface", "Chapter 1", "Chapter 2", "Interlude", "Chapter 3", "Chapter 4");
+  const two = await chosen(text, "2-3");
+  expect(two.texts).toEqual(["Chapter 2", "Interlude", "Chapter 3"]);
+  expect(two.title).toBe("Preface, Interlude, chapters 2 to 3");
+  expect((await chosen(text, "preface, last")).texts).toEqual(["Preface", "Chapter 4"]);
+  await expect(chosen(text, "5")).rejects.toThrow('it has 6, from "Preface" to 4 "Chapter 4"');
 });
 
 describe("a choice", () => {
@@ -61,17 +59,15 @@ describe("a choice", () => {
   });
 });
 
-describe("headings are numbered by position", () => {
-  it("if they do not count up, restart, or are too few", () => {
-    expect(numbersOf("Apples", "Pears", "Plums")).toEqual([1, 2, 3]);
-    expect(numbersOf("Book I", "Chapter 1", "Chapter 2", "Book II", "Chapter 1")).toEqual([1, 2, 3, 4, 5]);
-    expect(numbersOf("Preface", "Chapter 1", "Chapter 2")).toEqual([1, 2, 3]);
-    expect(numbersOf(null, "Chapter 1", "Chapter 3", "Chapter 4")).toEqual([0, 1, 2, 3]);
-  });
+it("headings are numbered by position if they do not count up, restart, or are too few", () => {
+  expect(numbersOf("Apples", "Pears", "Plums")).toEqual([1, 2, 3]);
+  expect(numbersOf("Book I", "Chapter 1", "Chapter 2", "Book II", "Chapter 1")).toEqual([1, 2, 3, 4, 5]);
+  expect(numbersOf("Preface", "Chapter 1", "Chapter 2")).toEqual([1, 2, 3]);
+  expect(numbersOf(null, "Chapter 1", "Chapter 3", "Chapter 4")).toEqual([0, 1, 2, 3]);
+});
 
-  it("if only one story of several has numbered chapters", () => {
-    expect(numbersOf("A Scandal", "I", "II", "III", "The League", "The Case", "The Pips", "The Lip")).toEqual(
-      [1, 2, 3, 4, 5, 6, 7, 8],
-    );
-  });
+it("headings are numbered by position if only one story of several has numbered chapters", () => {
+  expect(numbersOf("A Scandal", "I", "II", "III", "The League", "The Case", "The Pips", "The Lip")).toEqual([
+    1, 2, 3, 4, 5, 6, 7, 8,
+  ]);
 });

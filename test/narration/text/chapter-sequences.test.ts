@@ -214,19 +214,17 @@ describe("a paragraph that announces the next", () => {
   });
 });
 
-describe("the title of a narration", () => {
-  it("is not a chapter's heading if there are several", () => {
-    const chapters = book(["CHAPTER 43. Hark!", "CHAPTER 44. The Chart."]);
-    expect(chooseNarrationTitle(plan(`MOBY-DICK\n\n${chapters}`))).toBe("MOBY-DICK");
-    expect(chooseNarrationTitle(plan(chapters))).toBe(
-      "Call me Ishmael, he said, and went on for a long while about the sea. Call me",
-    );
-    expect(chooseNarrationTitle(plan(`CHAPTER 43. Hark!\n\n${PROSE}`))).toBe("CHAPTER 43. Hark!");
-  });
+it("the title of a narration is not a chapter's heading if there are several", () => {
+  const chapters = book(["CHAPTER 43. Hark!", "CHAPTER 44. The Chart."]);
+  expect(chooseNarrationTitle(plan(`MOBY-DICK\n\n${chapters}`))).toBe("MOBY-DICK");
+  expect(chooseNarrationTitle(plan(chapters))).toBe(
+    "Call me Ishmael, he said, and went on for a long while about the sea. Call me",
+  );
+  expect(chooseNarrationTitle(plan(`CHAPTER 43. Hark!\n\n${PROSE}`))).toBe("CHAPTER 43. Hark!");
+});
 
-  it("is the heading above the first chapter's, without that one", () => {
-    const text = `# The Keeper\n\n## Chapter 1: The Bell\n\n${PROSE}\n\n## Chapter 2: The Storm\n\n${PROSE}`;
-    const keeper = planText({ text, format: "markdown", speed: 1, pauseSeconds: 0.6 });
-    expect(chooseNarrationTitle(keeper)).toBe("The Keeper");
-  });
+it("the title of a narration is the heading above the first chapter's, without that one", () => {
+  const text = `# The Keeper\n\n## Chapter 1: The Bell\n\n${PROSE}\n\n## Chapter 2: The Storm\n\n${PROSE}`;
+  const keeper = planText({ text, format: "markdown", speed: 1, pauseSeconds: 0.6 });
+  expect(chooseNarrationTitle(keeper)).toBe("The Keeper");
 });

@@ -56,19 +56,17 @@ describe("headings without a blank line above", () => {
   });
 });
 
-describe("lines between two texts", () => {
-  it("are not spoken, and make a pause", () => {
-    const { parts, unspoken } = plan("A stitch in time saves nine.\n%\nHaste makes waste.\n%\nLook first.\n");
-    expect(parts.map(({ text }) => text)).toEqual([
-      "A stitch in time saves nine.",
-      "Haste makes waste.",
-      "Look first.",
-    ]);
-    expect(unspoken).toEqual([{ kind: "no_words", count: 2, excerpt: "%" }]);
-  });
+it("lines between two texts are not spoken, and make a pause", () => {
+  const { parts, unspoken } = plan("A stitch in time saves nine.\n%\nHaste makes waste.\n%\nLook first.\n");
+  expect(parts.map(({ text }) => text)).toEqual([
+    "A stitch in time saves nine.",
+    "Haste makes waste.",
+    "Look first.",
+  ]);
+  expect(unspoken).toEqual([{ kind: "no_words", count: 2, excerpt: "%" }]);
+});
 
-  it("are not found if they contain a word, or two dashes", () => {
-    const { parts } = plan("It grew by 5\n% a year --\nor so they said.\n");
-    expect(parts.map(({ text }) => text)).toEqual(["It grew by 5 % a year -- or so they said."]);
-  });
+it("lines between two texts are not found if they contain a word, or two dashes", () => {
+  const { parts } = plan("It grew by 5\n% a year --\nor so they said.\n");
+  expect(parts.map(({ text }) => text)).toEqual(["It grew by 5 % a year -- or so they said."]);
 });

@@ -333,22 +333,20 @@ describe("a name that stands above its words", () => {
   });
 });
 
-describe("a label with a full stop", () => {
-  it("may be a letter of voices inside a paragraph, as in a court", () => {
-    const text = "Q. Who was it?\nA. I was.\nIt rained.\nQ. When?\nA. In May.";
-    const { parts } = plan(text, { Q: "felix_zh", A: "kian_en_zh" });
-    expect(parts.map(({ voice, text: words }) => `${voice}: ${words}`)).toEqual([
-      "felix_zh: Who was it?",
-      "kian_en_zh: I was.\n\nIt rained.",
-      "felix_zh: When?",
-      "kian_en_zh: In May.",
-    ]);
-  });
+it("a label with a full stop may be a letter of voices inside a paragraph, as in a court", () => {
+  const text = "Q. Who was it?\nA. I was.\nIt rained.\nQ. When?\nA. In May.";
+  const { parts } = plan(text, { Q: "felix_zh", A: "kian_en_zh" });
+  expect(parts.map(({ voice, text: words }) => `${voice}: ${words}`)).toEqual([
+    "felix_zh: Who was it?",
+    "kian_en_zh: I was.\n\nIt rained.",
+    "felix_zh: When?",
+    "kian_en_zh: In May.",
+  ]);
+});
 
-  it.each(["Yes", "Mr", "BY MS"])("is not %s, however often it recurs", (word) => {
-    const text = `Anna\n\n${word}. Reed it was.\n\nBen\n\nIt was.\n\n`.repeat(4);
-    const { voicelessNames = [], parts } = plan(text);
-    expect(voicelessNames.map(({ name }) => name)).not.toContain(word);
-    expect(parts.every(({ voice }) => voice !== undefined)).toBe(true);
-  });
+it.each(["Yes", "Mr", "BY MS"])("a label with a full stop is not %s, however often it recurs", (word) => {
+  const text = `Anna\n\n${word}. Reed it was.\n\nBen\n\nIt was.\n\n`.repeat(4);
+  const { voicelessNames = [], parts } = plan(text);
+  expect(voicelessNames.map(({ name }) => name)).not.toContain(word);
+  expect(parts.every(({ voice }) => voice !== undefined)).toBe(true);
 });

@@ -13,24 +13,22 @@ const spoken = (text: string, voices: SpeakersByName = {}): string =>
     .parts.map((part) => part.text)
     .join("\n\n");
 
-describe("a word divided at the end of a line", () => {
-  it.each([
-    ["by the hyphen of manual pages", "It is inter\u2010\nactive work.", "It is interactive work."],
-    ["by a soft hyphen", "It is inter\u00ad\n  active work.", "It is interactive work."],
-    ["and writes whole elsewhere", "Interactive work is inter-\nactive.", "Interactive work is interactive."],
-  ])("%s is joined", (_, text, words) => {
-    expect(spoken(text)).toBe(words);
-  });
+it.each([
+  ["by the hyphen of manual pages", "It is inter\u2010\nactive work.", "It is interactive work."],
+  ["by a soft hyphen", "It is inter\u00ad\n  active work.", "It is interactive work."],
+  ["and writes whole elsewhere", "Interactive work is inter-\nactive.", "Interactive work is interactive."],
+])("a word divided at the end of a line %s is joined", (_, text, words) => {
+  expect(spoken(text)).toBe(words);
+});
 
-  it.each([
-    ["its own hyphen", "A well-\nknown house.", "A well-known house."],
-    ["its own hyphen elsewhere", "Multi\u2010line and multi\u2010\nline.", "Multi‐line and multi-line."],
-    ["a series", "Die Haupt-\nund Nebenstraßen.", "Die Haupt- und Nebenstraßen."],
-    ["a dash", "He came -\nand went.", "He came - and went."],
-    ["a name", "Jean-\nPaul came.", "Jean- Paul came."],
-  ])("keeps %s", (_, text, words) => {
-    expect(spoken(text)).toBe(words);
-  });
+it.each([
+  ["its own hyphen", "A well-\nknown house.", "A well-known house."],
+  ["its own hyphen elsewhere", "Multi\u2010line and multi\u2010\nline.", "Multi‐line and multi-line."],
+  ["a series", "Die Haupt-\nund Nebenstraßen.", "Die Haupt- und Nebenstraßen."],
+  ["a dash", "He came -\nand went.", "He came - and went."],
+  ["a name", "Jean-\nPaul came.", "Jean- Paul came."],
+])("a word divided at the end of a line keeps %s", (_, text, words) => {
+  expect(spoken(text)).toBe(words);
 });
 
 describe("a text of verse", () => {
@@ -57,33 +55,29 @@ describe("a text of verse", () => {
   });
 });
 
-describe("two ellipses", () => {
-  it("are kept in Chinese", () => {
-    const text = "“后来呢……后来这么长。”\n\n他说……好的。";
-    expect(plan(text).unspoken).toEqual([]);
-    expect(spoken(text)).toContain("后来呢……后来这么长");
-  });
-
-  it("before a number are a reference to a page", () => {
-    expect(plan("第一章……12\n第二章……34\n第三章……56").unspoken).toMatchObject([{ kind: "leader", count: 3 }]);
-  });
+it("two ellipses are kept in Chinese", () => {
+  const text = "“后来呢……后来这么长。”\n\n他说……好的。";
+  expect(plan(text).unspoken).toEqual([]);
+  expect(spoken(text)).toContain("后来呢……后来这么长");
 });
 
-describe("notes of a transcriber", () => {
-  it.each([
-    ["of one paragraph", "[Transcriber's Note: The music is left out.]", "note"],
-    ["of several paragraphs", "[Transcriber's Note:\n\nThe music\nis left out.\n\n]", "note"],
-    ["to a word", "[Footnote A: Canada.]", "footnote"],
-  ])("%s are omitted", (_, note, kind) => {
-    const text = `It rained.\n\n${note}\n\nThe sun came.`;
-    expect(spoken(text)).toBe("It rained.\n\nThe sun came.");
-    expect(plan(text).unspoken).toMatchObject([{ kind, count: 1 }]);
-  });
+it("two ellipses before a number are a reference to a page", () => {
+  expect(plan("第一章……12\n第二章……34\n第三章……56").unspoken).toMatchObject([{ kind: "leader", count: 3 }]);
+});
 
-  it("are kept inside a sentence", () => {
-    const text = "He read the word [Footnote] twice, and [Transcriber's Note] once.";
-    expect(spoken(text)).toBe(text);
-  });
+it.each([
+  ["of one paragraph", "[Transcriber's Note: The music is left out.]", "note"],
+  ["of several paragraphs", "[Transcriber's Note:\n\nThe music\nis left out.\n\n]", "note"],
+  ["to a word", "[Footnote A: Canada.]", "footnote"],
+])("notes of a transcriber %s are omitted", (_, note, kind) => {
+  const text = `It rained.\n\n${note}\n\nThe sun came.`;
+  expect(spoken(text)).toBe("It rained.\n\nThe sun came.");
+  expect(plan(text).unspoken).toMatchObject([{ kind, count: 1 }]);
+});
+
+it("notes of a transcriber are kept inside a sentence", () => {
+  const text = "He read the word [Footnote] twice, and [Transcriber's Note] once.";
+  expect(spoken(text)).toBe(text);
 });
 
 describe("a rare character of Aozora Bunko", () => {
@@ -230,19 +224,17 @@ it("items of a list inside a cell are separate words, and emphasis is not", () =
   expect(words).toContain("unbelievable");
 });
 
-describe("the notice of a Chinese site", () => {
-  it("above a book is omitted, and the line in brackets is its title", () => {
-    const notice = "声明:本书由万书网(www.txt2017.com)自网络收集整理制作,仅供交流学习使用,版权归原作者所有.";
-    const read = plan(`${notice}\n\n《荒原狼》\n\n这本书的内容是一个人留下的自述。`);
-    expect(read.title).toBe("荒原狼");
-    expect(read.unspoken).toMatchObject([{ kind: "ebook_frame", count: 1 }]);
-    expect(read.parts[0]?.text).toBe("《荒原狼》\n\n这本书的内容是一个人留下的自述。");
-  });
+it("the notice of a Chinese site above a book is omitted, and the line in brackets is its title", () => {
+  const notice = "声明:本书由万书网(www.txt2017.com)自网络收集整理制作,仅供交流学习使用,版权归原作者所有.";
+  const read = plan(`${notice}\n\n《荒原狼》\n\n这本书的内容是一个人留下的自述。`);
+  expect(read.title).toBe("荒原狼");
+  expect(read.unspoken).toMatchObject([{ kind: "ebook_frame", count: 1 }]);
+  expect(read.parts[0]?.text).toBe("《荒原狼》\n\n这本书的内容是一个人留下的自述。");
+});
 
-  it("is not found in a first sentence about a download", () => {
-    const text = "他从网络下载了一本书。\n\n它很有意思。";
-    expect(spoken(text)).toBe(text);
-  });
+it("the notice of a Chinese site is not found in a first sentence about a download", () => {
+  const text = "他从网络下载了一本书。\n\n它很有意思。";
+  expect(spoken(text)).toBe(text);
 });
 
 it("a direction below a label that stands alone is omitted", () => {

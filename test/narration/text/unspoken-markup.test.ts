@@ -204,25 +204,23 @@ describe("markup of other tools", () => {
 const CLAUSE =
   "a) You must cause the modified files to carry prominent notices\n       stating that you changed the files and the date of any change.";
 
-describe("a text without any sign of Markdown", () => {
-  it("keeps indented clauses, of a licence", () => {
-    const text = `  2. You may modify your copy, provided that you also meet all of\nthese conditions:\n\n    ${CLAUSE}\n\n    b) You must cause any work to be licensed as a whole.\n\nTHE END`;
-    const { parts, unspoken } = plan(text);
-    expect(unspoken).toEqual([]);
-    expect(parts.map((part) => part.text).join("")).toContain(
-      "carry prominent notices stating that you changed",
-    );
-  });
+it("a text without any sign of Markdown keeps indented clauses, of a licence", () => {
+  const text = `  2. You may modify your copy, provided that you also meet all of\nthese conditions:\n\n    ${CLAUSE}\n\n    b) You must cause any work to be licensed as a whole.\n\nTHE END`;
+  const { parts, unspoken } = plan(text);
+  expect(unspoken).toEqual([]);
+  expect(parts.map((part) => part.text).join("")).toContain(
+    "carry prominent notices stating that you changed",
+  );
+});
 
-  it("keeps the lines of a poem, and the words in angle brackets", () => {
-    expect(
-      spokenTextOf(
-        "He sang to <name of dog>:\n\n     Twinkle, twinkle, little bat!\n     How I wonder what you're at!\n\nThen he slept.",
-      ),
-    ).toBe(
-      "He sang to <name of dog>:\n\nTwinkle, twinkle, little bat!\nHow I wonder what you're at!\n\nThen he slept.",
-    );
-  });
+it("a text without any sign of Markdown keeps the lines of a poem, and the words in angle brackets", () => {
+  expect(
+    spokenTextOf(
+      "He sang to <name of dog>:\n\n     Twinkle, twinkle, little bat!\n     How I wonder what you're at!\n\nThen he slept.",
+    ),
+  ).toBe(
+    "He sang to <name of dog>:\n\nTwinkle, twinkle, little bat!\nHow I wonder what you're at!\n\nThen he slept.",
+  );
 });
 
 describe("an indented block in Markdown", () => {

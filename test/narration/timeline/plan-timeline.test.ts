@@ -236,20 +236,18 @@ describe("cues that overlap", () => {
   });
 });
 
-describe("a file", () => {
-  it("of another kind than its name says is read, and reported", () => {
-    const text = `WEBVTT\n\n${filmOf("Hello.")}`;
-    expect(planOf(text).remarks.join()).toContain("called .srt and holds WebVTT");
-    const srt = planTimeline({ text: filmOf("Hello."), kind: "vtt", speed: 1, voices: {} });
-    expect(srt.remarks.join()).toContain("called .vtt and holds SubRip");
-  });
+it("a file of another kind than its name says is read, and reported", () => {
+  const text = `WEBVTT\n\n${filmOf("Hello.")}`;
+  expect(planOf(text).remarks.join()).toContain("called .srt and holds WebVTT");
+  const srt = planTimeline({ text: filmOf("Hello."), kind: "vtt", speed: 1, voices: {} });
+  expect(srt.remarks.join()).toContain("called .vtt and holds SubRip");
+});
 
-  it("whose cues are out of order is spoken in the order of their times, which is reported", () => {
-    const text = `${filmOf("Late.")}\n00:00:01,000 --> 00:00:02,000\nEarly.\n`;
-    expect(spoken(text)).toEqual([
-      [1, "Early."],
-      [10, "Late."],
-    ]);
-    expect(planOf(text).remarks.join()).toContain("1 cue begins before the one above");
-  });
+it("a file whose cues are out of order is spoken in the order of their times, which is reported", () => {
+  const text = `${filmOf("Late.")}\n00:00:01,000 --> 00:00:02,000\nEarly.\n`;
+  expect(spoken(text)).toEqual([
+    [1, "Early."],
+    [10, "Late."],
+  ]);
+  expect(planOf(text).remarks.join()).toContain("1 cue begins before the one above");
 });

@@ -51,29 +51,27 @@ describe("answers", () => {
   });
 });
 
-describe("fault controls", () => {
-  it("need no key, change only the named faults, and refuse unknown ones", async () => {
-    const { client, setFaults } = await startTestSandbox();
-    expect(await setFaults({ unavailable: "api_unavailable" })).toBe(204);
-    expect(await setFaults({ capacity_full: true })).toBe(204);
-    expectError(await client.query("aud_1"), 503, "api_unavailable");
-    expect(await setFaults({ unavailable: null, capacity_full: false })).toBe(204);
-    await client.created(SHORT_INPUT);
-    for (const body of ["", "{", "[]", "null", { fail_next_tasks: -1 }, { fail_next_tasks: 1.5 }]) {
-      expect(await setFaults(body)).toBe(400);
-    }
-    expect(await setFaults({ unavailable: "gone" })).toBe(400);
-    expect(await setFaults({ capacity_full: "yes" })).toBe(400);
-    expect(await setFaults({ capacity_full: true, more: 1 })).toBe(400);
-    expect((await client.create({ prompt: "unchanged by a refused body" })).status).toBe(202);
-  });
+it("fault controls need no key, change only the named faults, and refuse unknown ones", async () => {
+  const { client, setFaults } = await startTestSandbox();
+  expect(await setFaults({ unavailable: "api_unavailable" })).toBe(204);
+  expect(await setFaults({ capacity_full: true })).toBe(204);
+  expectError(await client.query("aud_1"), 503, "api_unavailable");
+  expect(await setFaults({ unavailable: null, capacity_full: false })).toBe(204);
+  await client.created(SHORT_INPUT);
+  for (const body of ["", "{", "[]", "null", { fail_next_tasks: -1 }, { fail_next_tasks: 1.5 }]) {
+    expect(await setFaults(body)).toBe(400);
+  }
+  expect(await setFaults({ unavailable: "gone" })).toBe(400);
+  expect(await setFaults({ capacity_full: "yes" })).toBe(400);
+  expect(await setFaults({ capacity_full: true, more: 1 })).toBe(400);
+  expect((await client.create({ prompt: "unchanged by a refused body" })).status).toBe(202);
+});
 
-  it("stay reachable while the service is unavailable, and refuse web pages", async () => {
-    const { client, setFaults } = await startTestSandbox();
-    await setFaults({ unavailable: "temporarily_unavailable" });
-    expect(await setFaults({ unavailable: null }, { origin: "https://evil.example" })).toBe(400);
-    expect((await client.query("aud_1")).status).toBe(503);
-    expect(await setFaults({ unavailable: null })).toBe(204);
-    expect(jsonOf(await client.query("aud_1"))).toMatchObject({ error: { code: "not_found" } });
-  });
+it("fault controls stay reachable while the service is unavailable, and refuse web pages", async () => {
+  const { client, setFaults } = await startTestSandbox();
+  await setFaults({ unavailable: "temporarily_unavailable" });
+  expect(await setFaults({ unavailable: null }, { origin: "https://evil.example" })).toBe(400);
+  expect((await client.query("aud_1")).status).toBe(503);
+  expect(await setFaults({ unavailable: null })).toBe(204);
+  expect(jsonOf(await client.query("aud_1"))).toMatchObject({ error: { code: "not_found" } });
 });

@@ -5,7 +5,7 @@
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { createSpeechEngine } from "../../../src/sandbox/speech/speech.ts";
 import { SpeechWorker } from "../../../src/sandbox/speech/worker-handle.ts";
 import { speechRequest } from "./speech-request.ts";
@@ -26,33 +26,31 @@ function engineWithBadStart(onMessage: string) {
   return createSpeechEngine(() => workers.shift() ?? new SpeechWorker());
 }
 
-describe("determinism", () => {
-  test.each(["mp3", "ogg_opus"] as const)(
-    "%s: the same request gives the same bytes on any thread",
-    async (format) => {
-      const request = speechRequest({ output_format: format, voice: "magnus_en_zh", pitch: 3, speed: 1.3 });
-      const fresh = createSpeechEngine();
-      const spoken = await Promise.all([engine.speak(request), engine.speak(request), fresh.speak(request)]);
-      await fresh.close();
-      const again = await engine.speak(request);
-      for (const { bytes } of spoken) expect(Buffer.compare(bytes, again.bytes)).toBe(0);
-    },
-  );
+test.each(["mp3", "ogg_opus"] as const)(
+  "determinism %s: the same request gives the same bytes on any thread",
+  async (format) => {
+    const request = speechRequest({ output_format: format, voice: "magnus_en_zh", pitch: 3, speed: 1.3 });
+    const fresh = createSpeechEngine();
+    const spoken = await Promise.all([engine.speak(request), engine.speak(request), fresh.speak(request)]);
+    await fresh.close();
+    const again = await engine.speak(request);
+    for (const { bytes } of spoken) expect(Buffer.compare(bytes, again.bytes)).toBe(0);
+  },
+);
 
-  test("earlier speech of a thread does not change the next", async () => {
-    const request = speechRequest({ prompt: "Gulls, ropes, and a kettle.", voice: "sophie_en_zh" });
-    const oneThread = () => {
-      const worker = new SpeechWorker();
-      return createSpeechEngine(() => worker);
-    };
-    const [fresh, used] = [oneThread(), oneThread()];
-    for (const voice of ["quentin_en_zh", "sophie_en_zh", "stokie_en"] as const) {
-      await used.speak(speechRequest({ prompt: "Other words, many of them. ".repeat(9), voice, pitch: 7 }));
-    }
-    const [expected, spoken] = await Promise.all([fresh.speak(request), used.speak(request)]);
-    expect(Buffer.compare(spoken.bytes, expected.bytes)).toBe(0);
-    await Promise.all([fresh.close(), used.close()]);
-  });
+test("determinism earlier speech of a thread does not change the next", async () => {
+  const request = speechRequest({ prompt: "Gulls, ropes, and a kettle.", voice: "sophie_en_zh" });
+  const oneThread = () => {
+    const worker = new SpeechWorker();
+    return createSpeechEngine(() => worker);
+  };
+  const [fresh, used] = [oneThread(), oneThread()];
+  for (const voice of ["quentin_en_zh", "sophie_en_zh", "stokie_en"] as const) {
+    await used.speak(speechRequest({ prompt: "Other words, many of them. ".repeat(9), voice, pitch: 7 }));
+  }
+  const [expected, spoken] = await Promise.all([fresh.speak(request), used.speak(request)]);
+  expect(Buffer.compare(spoken.bytes, expected.bytes)).toBe(0);
+  await Promise.all([fresh.close(), used.close()]);
 });
 
 test.each([

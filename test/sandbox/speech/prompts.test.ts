@@ -19,37 +19,35 @@ function scrambledLetters(): string {
 const engine = createSpeechEngine();
 afterAll(() => engine.close());
 
-describe("languages", () => {
-  test.each([
-    ["English", "I have 3 cats, it's 20% & counting.", undefined],
-    ["Chinese", "你好，世界！我有3只猫。", "felix_zh"],
-    ["Japanese", "こんにちは、世界。カタカナも。", "vivi_mixed_en_zh_ja_es_id"],
-    ["Spanish", "¿Cómo estás? Me llamo Tracy.", "tracy_es_zh"],
-    ["Portuguese", "Você não fala português?", "mindy_en_es_id_pt_zh"],
-    ["Indonesian", "Selamat pagi, saya tidak tidur.", "mindy_en_es_id_pt_zh"],
-    ["Russian", "Привет, мир!", undefined],
-    ["Greek", "Γειά σου κόσμε", undefined],
-    ["Korean", "안녕하세요 세계", undefined],
-    ["Arabic", "مرحبا بالعالم", undefined],
-    ["Thai", "สวัสดีชาวโลก", undefined],
-    ["Hindi", "नमस्ते दुनिया", undefined],
-    ["a reference", "@Audio1 says hello", undefined],
-    ["markup and entities", "<b>1 < 2 & 3</b> &amp; \"quotes\" 'too'", undefined],
-    ["one letter", "z", undefined],
-    ["a file name", "speech.wav", undefined],
-    ["an option", "--help", undefined],
-  ] as const)("%s is spoken", async (_language, prompt, voice) => {
-    const { bytes, audioSeconds } = await engine.speak(speechRequest({ prompt, voice }));
-    expect(audioSeconds).toBeGreaterThan(0.3);
-    expect(audioSeconds).toBeLessThan(10);
-    expect(loudness(pcmSamples(bytes))).toBeGreaterThan(0.02);
-  });
+test.each([
+  ["English", "I have 3 cats, it's 20% & counting.", undefined],
+  ["Chinese", "你好，世界！我有3只猫。", "felix_zh"],
+  ["Japanese", "こんにちは、世界。カタカナも。", "vivi_mixed_en_zh_ja_es_id"],
+  ["Spanish", "¿Cómo estás? Me llamo Tracy.", "tracy_es_zh"],
+  ["Portuguese", "Você não fala português?", "mindy_en_es_id_pt_zh"],
+  ["Indonesian", "Selamat pagi, saya tidak tidur.", "mindy_en_es_id_pt_zh"],
+  ["Russian", "Привет, мир!", undefined],
+  ["Greek", "Γειά σου κόσμε", undefined],
+  ["Korean", "안녕하세요 세계", undefined],
+  ["Arabic", "مرحبا بالعالم", undefined],
+  ["Thai", "สวัสดีชาวโลก", undefined],
+  ["Hindi", "नमस्ते दुनिया", undefined],
+  ["a reference", "@Audio1 says hello", undefined],
+  ["markup and entities", "<b>1 < 2 & 3</b> &amp; \"quotes\" 'too'", undefined],
+  ["one letter", "z", undefined],
+  ["a file name", "speech.wav", undefined],
+  ["an option", "--help", undefined],
+] as const)("languages %s is spoken", async (_language, prompt, voice) => {
+  const { bytes, audioSeconds } = await engine.speak(speechRequest({ prompt, voice }));
+  expect(audioSeconds).toBeGreaterThan(0.3);
+  expect(audioSeconds).toBeLessThan(10);
+  expect(loudness(pcmSamples(bytes))).toBeGreaterThan(0.02);
+});
 
-  test("the same words sound different in another language", async () => {
-    const english = await engine.speak(speechRequest({ prompt: "gente", voice: "stokie_en" }));
-    const spanish = await engine.speak(speechRequest({ prompt: "la gente", voice: "stokie_en" }));
-    expect(Buffer.compare(english.bytes, spanish.bytes)).not.toBe(0);
-  });
+test("languages the same words sound different in another language", async () => {
+  const english = await engine.speak(speechRequest({ prompt: "gente", voice: "stokie_en" }));
+  const spanish = await engine.speak(speechRequest({ prompt: "la gente", voice: "stokie_en" }));
+  expect(Buffer.compare(english.bytes, spanish.bytes)).not.toBe(0);
 });
 
 test.each([
@@ -74,16 +72,17 @@ test.each([
   },
 );
 
-describe("prompts without words", () => {
-  test.each(["😀🎉", "👨‍👩‍👧‍👦 🇯🇵 1️⃣", "...!!!", "&", "—"])("%s is refused", async (prompt) => {
+test.each(["😀🎉", "👨‍👩‍👧‍👦 🇯🇵 1️⃣", "...!!!", "&", "—"])(
+  "prompts without words %s is refused",
+  async (prompt) => {
     await expect(engine.speak(speechRequest({ prompt }))).rejects.toBeInstanceOf(UnspeakablePromptError);
-  });
+  },
+);
 
-  test("emoji beside words are skipped", async () => {
-    const plain = await engine.speak(speechRequest({ prompt: "hello" }));
-    const decorated = await engine.speak(speechRequest({ prompt: "😀 hello 🎉" }));
-    expect(Buffer.compare(decorated.bytes, plain.bytes)).toBe(0);
-  });
+test("prompts without words emoji beside words are skipped", async () => {
+  const plain = await engine.speak(speechRequest({ prompt: "hello" }));
+  const decorated = await engine.speak(speechRequest({ prompt: "😀 hello 🎉" }));
+  expect(Buffer.compare(decorated.bytes, plain.bytes)).toBe(0);
 });
 
 /**
