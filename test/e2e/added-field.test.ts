@@ -121,26 +121,6 @@ describe("an entry added to the table of request fields", () => {
     expect(new Set(all).size).toBe(REQUESTS.length * (1 + NEW.length));
   });
 
-  it("is an argument of the tools that it names", async () => {
-    const schema = z.object({ inputSchema: z.object({ properties: z.record(z.string(), z.unknown()) }) });
-    const properties = new Map(
-      (await client.tools()).map((tool) => [tool.name, schema.parse(tool).inputSchema.properties]),
-    );
-    expect(properties.get("generate_audio")).toMatchObject({
-      style: { type: "string", description: "The manner" },
-      seed: { type: "number", description: "0 to 99" },
-    });
-    const { narrate, ...others } = Object.fromEntries(properties);
-    expect(narrate).toMatchObject({
-      voice: { type: "string", description: "This to style: as in generate_audio" },
-      style: { type: "string" },
-    });
-    expect(narrate).not.toHaveProperty("seed");
-    for (const name of ["get_task", "list_tasks", "download_audio"]) {
-      expect(others[name]).not.toHaveProperty("style");
-    }
-  });
-
   it("is sent only with the task that it is given for", async () => {
     const ask = async (more: object): Promise<unknown> => await generate(client, { ...GOLDEN, ...more });
     expect(await bodiesOf(() => ask({ style: "calm", seed: 7 }))).toMatchObject([{ style: "calm", seed: 7 }]);

@@ -196,49 +196,12 @@ it("an edit has a bill of its own: its plan and its answer say so, and that olde
   );
 });
 
-it("a first limit for a voice of another language is answered with the plan, once", async () => {
-  const text = "El coche de los padres era muy grande, pero ella no lo había visto hasta una noche.";
-  const call = { text, voice: "stokie_en", max_credits: 900 };
-  const plannedNarration = await narrator.narrate(call);
-  expect(plannedNarration.status).toBe("planned");
-  expect(plannedNarration.message).toContain(
-    "seems to be in Spanish, which the voice stokie_en does not speak",
-  );
-  expect(await narrator.narrate(call)).toMatchObject({ status: "finished" });
-});
-
 it("a missing chapter is refused by the narration's id as by its text", async () => {
   const { narration_id } = await narrator.narrate({ text: BOOK });
   const refused = await narrator.client.call("narrate", { narration_id, chapters: "9" });
   expect(resultTextOf(refused)).toContain('The text has no chapter "9"');
   const other = await narrator.client.call("narrate", { narration_id, speed: 1.2 });
   expect(resultTextOf(other)).toContain("speed needs the text or file again in place of narration_id");
-});
-
-it("a limit that covers the likely price and the last reservation begins at once", async () => {
-  const plan = await narrator.narrate({ text: buildText("One", "Two", "Three") });
-  const max_credits = Math.ceil((plan.credits.estimate * 2) / 3) + 150;
-  expect(max_credits).toBeLessThan(plan.credits.suggested_max);
-  const text = buildText("Four", "Five", "Six");
-  expect(await narrator.narrate({ text, max_credits })).toMatchObject({ status: "finished" });
-});
-
-it("a first limit that is likely to end it early is answered with the plan by id, too; the same limit starts it", async () => {
-  const max_credits = 200;
-  const { narration_id, credits } = await narrator.narrate({
-    text: buildText("One", "Two", "Three", "Four"),
-  });
-  expect(max_credits).toBeLessThan(credits.suggested_max);
-  const refused = await narrator.narrate({ narration_id, max_credits });
-  expect(refused).toMatchObject({ status: "planned", credits: { charged: 0 } });
-  expect(refused.message).toMatch(/likely to end it early.*: that needs \d+\./);
-  expect(refused.message).toMatch(/about \d+ credits are likely to be charged, and each part holds 150/);
-  expect(refused.next_step).toContain(`max_credits ${max_credits}`);
-  expect(narrator.service.exchanges).toEqual([]);
-  const lower = await narrator.narrate({ narration_id, max_credits: max_credits - 10 });
-  expect(lower).toMatchObject({ status: "planned" });
-  const begun = await narrator.narrate({ narration_id, max_credits });
-  expect(begun.status).not.toBe("planned");
 });
 
 it("a limit below one reservation pays for no part, and is not offered", async () => {

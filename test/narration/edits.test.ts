@@ -68,23 +68,6 @@ describe("edits", () => {
     expect(spoken().at(-1)).toBe("The end\n\nWin left the house in the evening, and shut the door (softly).");
   });
 
-  it("keep the take that was chosen last, whatever a plan in between had", async () => {
-    const text = buildText("One", "Two");
-    const limit = { max_credits: 5000, wait_seconds: 60 };
-    const { narration_id } = await narrator.narrate({ text, ...limit });
-    const retaken = (take: number) => ({
-      narration_id,
-      retakes: [{ quote: "So ends Two.", take }],
-      ...limit,
-    });
-    await narrator.narrate(retaken(2));
-    const edits = [{ quote: "So ends One.", replacement: "" }];
-    expect((await narrator.narrate({ narration_id, edits })).message).toContain("in another take");
-    await narrator.narrate(retaken(1));
-    const later = await narrator.narrate({ text: text.replace("One begins", "One now begins") });
-    expect(later.message).not.toContain("in another take");
-  });
-
   it("that were planned before a retake have it, too", async () => {
     const limit = { max_credits: 900, wait_seconds: 60 };
     const { narration_id } = await narrator.narrate({ text: buildText("One", "Two"), ...limit });
@@ -107,21 +90,6 @@ describe("edits", () => {
     const sent = [...narrator.service.tasks.values()].map(({ body }) => JSON.parse(body));
     expect(sent.map(({ speed }) => speed)).toEqual([1, 1, 1.2, 1.2]);
     expect(sent.at(-1).prompt).toContain("So closes Two.");
-  });
-
-  it("to a rule of pronunciation are reported with their price before they are paid", async () => {
-    const text = `Nguyen left the house. ${paragraph("One")}`;
-    const limit = { max_credits: 900, wait_seconds: 60 };
-    await narrator.narrate({ text, ...limit });
-    const plannedNarration = await narrator.narrate({ text, pronounce: ["Nguyen=Win"], ...limit });
-    expect(plannedNarration.status).toBe("planned");
-    expect(plannedNarration.message).toContain(
-      "1 part that is paid for was spoken with other pronunciations",
-    );
-    expect(narrator.service.tasks.size).toBe(1);
-    const madeNarration = await narrator.narrate({ narration_id: plannedNarration.narration_id, ...limit });
-    expect(madeNarration.status).toBe("finished");
-    expect(narrator.service.tasks.size).toBe(2);
   });
 
   it("that drop the first words of a cue keep the rest at its time", async () => {

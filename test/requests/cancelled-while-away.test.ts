@@ -57,9 +57,10 @@ async function openInCooldown(onUse?: OnUse) {
   return { ...opened, sent, countSent: () => sent.filter((body) => body.includes("Cancelled")).length };
 }
 
-it("an admission is taken back if the ledger goes away before it is looked whether somebody still wants it", async () => {
-  let onAdmission: (() => void) | null = null;
-  const { clock, requests, call, setAway, countSent } = await openInCooldown(async ({ ledger }, goAway) => {
+/** The same. What is set as `atAdmission` is called once, when the request is admitted and before it is sent. */
+async function openAtAdmission() {
+  const hook: { atAdmission: (() => void) | null } = { atAdmission: null };
+  const opened = await openInCooldown(async ({ ledger }) => {
     const admitted = await ledger.database.run((db) =>
       db
         .selectFrom("agm_task")
@@ -68,25 +69,44 @@ it("an admission is taken back if the ledger goes away before it is looked wheth
         .where("body", "like", "%Cancelled%")
         .execute(),
     );
-    if (admitted.length === 0 || onAdmission === null) return;
-    goAway();
-    onAdmission();
-    onAdmission = null;
+    const { atAdmission } = hook;
+    if (admitted.length === 0 || atAdmission === null) return;
+    hook.atAdmission = null;
+    atAdmission();
   });
+  return { ...opened, hook };
+}
+
+it("an admission is taken back if the ledger goes away before it is looked whether somebody still wants it", async () => {
+  const { clock, requests, call, setAway, countSent, hook } = await openAtAdmission();
   const [cancelFirst, cancelSecond] = [call("Cancelled"), call("Cancelled")];
   await clock.advance(1000);
-  let wasAdmitted = false;
-  onAdmission = () => {
-    wasAdmitted = true;
+  hook.atAdmission = () => {
+    setAway(true);
     cancelSecond();
   };
   cancelFirst();
   await clock.advance(COOLDOWN_MS);
-  expect(wasAdmitted).toBe(true);
+  expect(hook.atAdmission).toBeNull();
   setAway(false);
   await clock.advance(20_000);
   expect(countSent()).toBe(0);
   expect(await requests.sumSpending()).toMatchObject({ last30Days: 0, held: 0 });
+});
+
+it("an admission is taken back if the program is asked to stop before it is sent", async () => {
+  const { clock, meeting, sent, requests, call, countSent, hook } = await openAtAdmission();
+  call("Cancelled");
+  await clock.advance(1000);
+  let stopped: Promise<void> | undefined;
+  hook.atAdmission = () => {
+    stopped = requests.close();
+  };
+  await clock.advance(COOLDOWN_MS);
+  await stopped;
+  expect([hook.atAdmission, countSent()]).toEqual([null, 0]);
+  const later = await openProcess(sent, meeting);
+  expect(await later.requests.sumSpending()).toMatchObject({ held: 0 });
 });
 
 it("a call that is cancelled while the ledger is away pays for nobody once it is back", async () => {

@@ -1,9 +1,5 @@
-/**
- * Reads and changes, for the tests of earlier defects, what is visible from outside: results, rows, ledger files,
- * PostgreSQL traffic.
- */
+/** Reads and changes, for the tests of earlier defects, what is visible from outside: results, rows, ledger files. */
 import { existsSync } from "node:fs";
-import { createConnection, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { onTestFinished } from "vitest";
@@ -123,72 +119,4 @@ export function fillUp(db: DatabaseSync): () => void {
   return () => {
     for (const name of names) db.exec(`DROP TRIGGER ${name}`);
   };
-}
-
-/** Controls the bytes between a server and its PostgreSQL. */
-export interface Wire {
-  /** The address of PostgreSQL in the server's settings. */
-  readonly url: string;
-  /**
-   * Called with each write of the server, as text. If it returns a promise, the write is forwarded when the promise
-   * resolves. If it returns `deafen`, the write is forwarded, but the connection breaks before the answer.
-   */
-  onSent: ((bytes: string) => Promise<void> | "deafen" | undefined) | undefined;
-  /** Called with each answer of PostgreSQL, as text. A promise delays the answer until it resolves. */
-  onAnswer: ((bytes: string) => Promise<void> | undefined) | undefined;
-}
-
-/** Starts a proxy between the server and its PostgreSQL. */
-export async function wireTo(server: { readonly port: number; readonly url: string }): Promise<Wire> {
-  const wire: { -readonly [Key in keyof Wire]: Wire[Key] } = {
-    url: "",
-    onSent: undefined,
-    onAnswer: undefined,
-  };
-  const sockets = new Set<Socket>();
-  const relay = createServer((near) => {
-    const far = createConnection(server.port, "127.0.0.1");
-    let isDeaf = false;
-    let sending = Promise.resolve();
-    let answering = Promise.resolve();
-    for (const end of [near, far]) {
-      sockets.add(end);
-      end.setNoDelay(true);
-      end
-        .on("error", () => undefined)
-        .on("close", () => {
-          sockets.delete(end);
-          near.destroy();
-          // Close the connection to PostgreSQL only after the delayed writes, so that they arrive although the server
-          // is gone.
-          void sending.then(() => far.end());
-        });
-    }
-    near.on("data", (chunk: Buffer) => {
-      const verdict = wire.onSent?.(chunk.toString("latin1"));
-      if (verdict === "deafen") isDeaf = true;
-      sending = sending
-        .then(() => (verdict === "deafen" ? undefined : verdict))
-        .then(() => void far.write(chunk));
-    });
-    far.on("data", (chunk: Buffer) => {
-      if (isDeaf) {
-        near.destroy();
-        return;
-      }
-      const verdict = wire.onAnswer?.(chunk.toString("latin1"));
-      answering = answering.then(() => verdict).then(() => void near.write(chunk));
-    });
-  });
-  await new Promise<void>((resolve) => relay.listen(0, "127.0.0.1", resolve));
-  onTestFinished(async () => {
-    for (const socket of sockets) socket.destroy();
-    await new Promise((resolve) => relay.close(resolve));
-  });
-  const address = relay.address();
-  if (address === null || typeof address === "string") throw new Error("no port was given");
-  const url = new URL(server.url);
-  url.port = String(address.port);
-  wire.url = url.href;
-  return wire;
 }

@@ -2,9 +2,7 @@
  * Requests that are about to be sent, or have just been sent, when the program stops or their caller cancels. Each
  * request is completed, or never sent.
  */
-import { describe, expect, it, onTestFinished } from "vitest";
-import { PostgresServer, whyNoPostgres } from "../../support/postgres-server.ts";
-import { skipBecause } from "../../support/skip-because.ts";
+import { describe, expect, it } from "vitest";
 import { taskOf } from "../../support/tool-result.ts";
 import { closeAfterEach, type FaultSetup, openFaultSetup } from "../fault-setup.ts";
 import type { RawServer } from "../raw-server.ts";
@@ -12,14 +10,11 @@ import { acceptSubmission, refusing } from "../wire.ts";
 import {
   codeOf,
   handleIn,
-  pause,
   readOnlyTaskRow,
   readTaskRows,
-  type Wire,
   waitForExchanges,
   waitForSavedFiles,
   waitUntil,
-  wireTo,
 } from "./read-from-outside.ts";
 
 closeAfterEach();
@@ -146,73 +141,3 @@ describe("a submission that is on its way when the program is asked to stop", ()
     expect(codeOf(await later.call("download_audio", { task_id: handle }))).toBe("insufficient_credits");
   });
 });
-
-/**
- * Calls `then` at the admission: when the statement that makes an attempt `unresolved` is sent to PostgreSQL, or the
- * COMMIT after it.
- */
-function atAdmission(
-  wire: Wire,
-  moment: "the write" | "its commit",
-  then: () => Promise<void> | "deafen",
-): Promise<void> {
-  return new Promise((resolve) => {
-    let isWritten = false;
-    wire.onSent = (bytes) => {
-      isWritten ||= /update "agm_attempt" set[^\0]*"maybe"/.test(bytes);
-      if (!isWritten || (moment === "its commit" && !bytes.includes("COMMIT"))) return undefined;
-      wire.onSent = undefined;
-      resolve();
-      return then();
-    };
-  });
-}
-
-async function onPostgres(env: Record<string, string> = {}): Promise<{ setup: FaultSetup; wire: Wire }> {
-  const postgres = await PostgresServer.start();
-  onTestFinished(() => postgres.remove());
-  const wire = await wireTo(postgres);
-  const setup = await openFaultSetup({
-    env: { AUDIO_STORE_URL: wire.url, ...env },
-    start: { isInProcess: false },
-  });
-  await setup.server.call("list_tasks", {});
-  return { setup, wire };
-}
-
-// The admission may take time, so the job checks for cancellation once more, just before the request leaves.
-describe(
-  "while the ledger is still writing that a submission may be sent",
-  skipBecause(whyNoPostgres()),
-  () => {
-    it("a cancelled call is not sent, and reserves nothing", async () => {
-      const { setup, wire } = await onPostgres(ROOM_FOR_ONE);
-      const admitted = atAdmission(wire, "the write", () => pause(400));
-      const id = setup.server.begin("generate_audio", { prompt: "Cancelled in time", wait_seconds: 20 });
-      await admitted;
-      setup.server.cancel(id);
-      await pause(600);
-      expect(setup.service.exchanges).toEqual([]);
-      const another = await setup.server.call("generate_audio", {
-        prompt: "There is room for it",
-        wait_seconds: 5,
-      });
-      expect(taskOf(another).status).toBe("succeeded");
-      expect(setup.service.tasks.size).toBe(1);
-    });
-
-    // After the end of stdin, what was read is still done for a second.
-    it.each(["SIGTERM", "SIGINT"])("%s reserves nothing and sends nothing", async (ending) => {
-      const { setup, wire } = await onPostgres(ROOM_FOR_ONE);
-      const admitted = atAdmission(wire, "the write", () => pause(300));
-      setup.server.begin("generate_audio", { prompt: "Stopped in time", wait_seconds: 20 });
-      await admitted;
-      ENDINGS[ending]?.(setup.server);
-      expect(await setup.server.exitWithin(60_000)).toMatchObject({ code: 0, signal: null });
-      expect(setup.service.exchanges).toEqual([]);
-      const later = await setup.another();
-      const another = await later.call("generate_audio", { prompt: "There is room for it", wait_seconds: 5 });
-      expect(taskOf(another).status).toBe("succeeded");
-    });
-  },
-);
