@@ -329,16 +329,13 @@ describe("content", () => {
     ]);
   });
 
-  it.each(["gzip", "gzip, chunked", "xchunked"])(
-    "refuses audio in the transfer coding %s",
-    async (coding) => {
-      const service = await createService((request) => {
-        const type = "content-type: application/octet-stream";
-        const head = `HTTP/1.1 200 OK\r\n${type}\r\ntransfer-encoding: ${coding}\r\n\r\n`;
-        request.socket.end(`${head}1\r\nx\r\n0\r\n\r\n`);
-      });
-      const failure = await failureOf(service.openContent("task-1", 0, never()));
-      expect(failure).toMatchObject({ code: "unexpected_response", retryable: true });
-    },
-  );
+  it.each(["gzip", "gzip, chunked", "xchunked"])("refuses audio in transfer coding %s", async (coding) => {
+    const service = await createService((request) => {
+      const type = "content-type: application/octet-stream";
+      const head = `HTTP/1.1 200 OK\r\n${type}\r\ntransfer-encoding: ${coding}\r\n\r\n`;
+      request.socket.end(`${head}1\r\nx\r\n0\r\n\r\n`);
+    });
+    const failure = await failureOf(service.openContent("task-1", 0, never()));
+    expect(failure).toMatchObject({ code: "unexpected_response", retryable: true });
+  });
 });

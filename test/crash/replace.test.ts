@@ -74,35 +74,32 @@ async function found(): Promise<Record<string, string>> {
   return Object.fromEntries(await Promise.all(entries));
 }
 
-it.each(cases)(
-  "a process killed while it replaces a file $how, $at",
-  async ({ faults, wasSaved, kill, leaves }) => {
-    setup = await CrashSetup.set();
-    const before = await setup.start();
-    await before.call("generate_audio", FIRST);
-    const other = wasSaved ? { "tunnel.mp3": "new" } : {};
-    if (wasSaved) {
-      await before.call("generate_audio", { prompt: SECOND.prompt, file_name: "tunnel" });
-    }
-    await before.close();
+it.each(cases)("a kill during a replacement $how, $at", async ({ faults, wasSaved, kill, leaves }) => {
+  setup = await CrashSetup.set();
+  const before = await setup.start();
+  await before.call("generate_audio", FIRST);
+  const other = wasSaved ? { "tunnel.mp3": "new" } : {};
+  if (wasSaved) {
+    await before.call("generate_audio", { prompt: SECOND.prompt, file_name: "tunnel" });
+  }
+  await before.close();
 
-    const killTarget = await startCommandClient({
-      command: NODE,
-      args: [...preload("fs-faults"), ...preload("kill-at"), BIN],
-      env: setup.testFolders.env(setup.service, {
-        ...FAST,
-        TEST_FS_FAULTS: JSON.stringify(faults),
-        TEST_KILL_AT: JSON.stringify(kill),
-      }),
-    });
-    await killTarget.call("generate_audio", SECOND).catch(() => undefined);
-    await waitForExit(killTarget.pid);
-    expect(await found()).toEqual({ ...other, ...leaves });
+  const killTarget = await startCommandClient({
+    command: NODE,
+    args: [...preload("fs-faults"), ...preload("kill-at"), BIN],
+    env: setup.testFolders.env(setup.service, {
+      ...FAST,
+      TEST_FS_FAULTS: JSON.stringify(faults),
+      TEST_KILL_AT: JSON.stringify(kill),
+    }),
+  });
+  await killTarget.call("generate_audio", SECOND).catch(() => undefined);
+  await waitForExit(killTarget.pid);
+  expect(await found()).toEqual({ ...other, ...leaves });
 
-    const successor = await setup.start();
-    const task = await generate(successor, SECOND);
-    expect(task.audio?.path).toBe(join(setup.testFolders.outputDir, NAME));
-    expect(await found()).toEqual({ ...other, [NAME]: "new" });
-    expect(setup.service.tasks.size).toBe(2);
-  },
-);
+  const successor = await setup.start();
+  const task = await generate(successor, SECOND);
+  expect(task.audio?.path).toBe(join(setup.testFolders.outputDir, NAME));
+  expect(await found()).toEqual({ ...other, [NAME]: "new" });
+  expect(setup.service.tasks.size).toBe(2);
+});

@@ -295,15 +295,6 @@ describe.concurrent("doctor", () => {
     const { issues } = readConfig({ ...ADDRESS, AUDIO_BASE_URL: `https://audio.example.com${path}` });
     expect(issues.map(({ fix }) => fix)).toEqual([`Leave the path out: set AUDIO_BASE_URL to ${kept}`]);
   });
-
-  it.each(["/gateway", "/api-gateway", "/api/v2", "/api/v1/audio/generations-test", "/myapi"])(
-    "an address with another path, %s: is accepted",
-    (path) => {
-      const baseUrl = `https://audio.example.com${path}`;
-      const { issues, serviceAccess: address } = readConfig({ ...ADDRESS, AUDIO_BASE_URL: baseUrl });
-      expect({ issues, baseUrl: address?.baseUrl }).toEqual({ issues: [], baseUrl });
-    },
-  );
 });
 
 describe("a shared store", skipBecause(whyNoPostgres()), () => {

@@ -56,25 +56,19 @@ async function connect(era: "legacy" | "modern", answer: Answer): Promise<Asked>
   };
 }
 
-it.each(["legacy", "modern"] as const)(
-  "%s: the amount that the person allows is spent in the same call",
-  async (era) => {
-    const client = await connect(era, { action: "accept", content: { max_credits: 400 } });
-    const done = await client.narrate();
-    await client.close();
-    expect(client.questions).toHaveLength(1);
-    expect(client.questions[0]).toMatch(/2 parts.*credits.*How many credits may it cost at most\?/);
-    expect(done).toMatchObject({ status: "finished", credits: { charged: 20, max: 400 } });
-  },
-);
+it.each(["legacy", "modern"] as const)("%s: what a person allows is spent in the same call", async (era) => {
+  const client = await connect(era, { action: "accept", content: { max_credits: 400 } });
+  const done = await client.narrate();
+  await client.close();
+  expect(client.questions).toHaveLength(1);
+  expect(client.questions[0]).toMatch(/2 parts.*credits.*How many credits may it cost at most\?/);
+  expect(done).toMatchObject({ status: "finished", credits: { charged: 20, max: 400 } });
+});
 
-it.each(["legacy", "modern"] as const)(
-  "%s: a person who declines gets the plan, and nothing is sent",
-  async (era) => {
-    const client = await connect(era, { action: "decline" });
-    expect(await client.narrate()).toMatchObject({ status: "planned" });
-    await client.close();
-    expect(client.questions).toHaveLength(1);
-    expect(service.exchanges).toEqual([]);
-  },
-);
+it.each(["legacy", "modern"] as const)("%s: who declines gets the plan, and nothing is sent", async (era) => {
+  const client = await connect(era, { action: "decline" });
+  expect(await client.narrate()).toMatchObject({ status: "planned" });
+  await client.close();
+  expect(client.questions).toHaveLength(1);
+  expect(service.exchanges).toEqual([]);
+});

@@ -327,21 +327,18 @@ it.each([
   expect(new Set([...service.tasks.values()].map(({ body }) => body)).size).toBe(service.tasks.size);
 });
 
-it.each([0, 150, 600])(
-  "Ctrl-C after %i ms leaves nothing half told, and nothing is paid twice",
-  async (waitMs) => {
-    service.processingMs = 300;
-    const running = startCommandProcess(narrate("--max-credits", "600"), env({}));
-    await sleep(250 + waitMs);
-    running.interrupt();
-    await running.ended;
-    const said = `${running.said.stdout}${running.said.stderr}`;
-    expect(said).not.toMatch(/unexpectedly|Error:|error:| {4}at /);
-    expect(said).not.toMatch(ASSISTANT_WORDS);
-    expect(await run(narrate("--max-credits", "600"))).toMatchObject({ code: 0 });
-    expect(service.tasks.size).toBe(2);
-  },
-);
+it.each([0, 150, 600])("Ctrl-C after %i ms tells nothing half, and pays nothing twice", async (waitMs) => {
+  service.processingMs = 300;
+  const running = startCommandProcess(narrate("--max-credits", "600"), env({}));
+  await sleep(250 + waitMs);
+  running.interrupt();
+  await running.ended;
+  const said = `${running.said.stdout}${running.said.stderr}`;
+  expect(said).not.toMatch(/unexpectedly|Error:|error:| {4}at /);
+  expect(said).not.toMatch(ASSISTANT_WORDS);
+  expect(await run(narrate("--max-credits", "600"))).toMatchObject({ code: 0 });
+  expect(service.tasks.size).toBe(2);
+});
 
 it("the log has a line with its time for each decision, and at the level debug for each request", async () => {
   const log = join(testFolders.root, "log.txt");

@@ -50,26 +50,23 @@ async function start(env: Record<string, string> = {}, options: StartOptions = {
 }
 
 describe("the handshake", () => {
-  it.each(["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])(
-    "answers initialize of %s",
-    async (version) => {
-      const client = await start();
-      const { result } = await client.request("initialize", hello(version));
-      expect(result).toMatchObject({
-        protocolVersion: version,
-        serverInfo: { name: "audio-generation-mcp" },
-        capabilities: { tools: {}, resources: {} },
-      });
-      expect(result?.["instructions"]).toMatch(
-        /^NOT SET UP YET: the user must set AUDIO_BASE_URL, AUDIO_API_KEY/,
-      );
-      client.send({ jsonrpc: "2.0", method: "notifications/initialized" });
-      const tools = await client.request("tools/list", {});
-      expect(tools.result?.["tools"]).toHaveLength(TOOLS.length);
-      const shown = withoutPlayer(listed.parse(tools.result).tools);
-      expect(Buffer.byteLength(JSON.stringify(shown))).toBeLessThanOrEqual(MAX_TOOL_LIST_BYTES);
-    },
-  );
+  it.each(["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])("answers %s", async (version) => {
+    const client = await start();
+    const { result } = await client.request("initialize", hello(version));
+    expect(result).toMatchObject({
+      protocolVersion: version,
+      serverInfo: { name: "audio-generation-mcp" },
+      capabilities: { tools: {}, resources: {} },
+    });
+    expect(result?.["instructions"]).toMatch(
+      /^NOT SET UP YET: the user must set AUDIO_BASE_URL, AUDIO_API_KEY/,
+    );
+    client.send({ jsonrpc: "2.0", method: "notifications/initialized" });
+    const tools = await client.request("tools/list", {});
+    expect(tools.result?.["tools"]).toHaveLength(TOOLS.length);
+    const shown = withoutPlayer(listed.parse(tools.result).tools);
+    expect(Buffer.byteLength(JSON.stringify(shown))).toBeLessThanOrEqual(MAX_TOOL_LIST_BYTES);
+  });
 
   it("shows where the server comes from", async () => {
     const client = await start();

@@ -74,13 +74,10 @@ describe("HTTPS_PROXY", () => {
     await client.close();
   });
 
-  it.each(["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"])(
-    "is taken from %s for https",
-    async (name) => {
-      expect(await runDoctor(trusting({ [name]: proxy.url }, "https://audio.test"))).toContain("✓ key");
-      expect(proxy.tunnels).toHaveLength(1);
-    },
-  );
+  it.each(["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"])("is taken from %s", async (name) => {
+    expect(await runDoctor(trusting({ [name]: proxy.url }, "https://audio.test"))).toContain("✓ key");
+    expect(proxy.tunnels).toHaveLength(1);
+  });
 
   it.each([".test,localhost", "localhost:1,localhost", "*"])(
     "is bypassed for a host in NO_PROXY: %s",

@@ -15,24 +15,21 @@ const testFolders = openFoldersEach();
 it.each([
   [{}, "Spent: 20 credits today, 20 in 7 days, 20 in 30 days.", undefined],
   [{ AUDIO_CREDIT_BUDGET: "1500" }, "20 in 30 days; the budget of 1,500 in any 24 hours leaves 1,480.", 1480],
-])(
-  "spending is stated with sums and, if there is one, the budget: %j",
-  async (settings, words, remainingBudget) => {
-    const client = await startToolClient(testFolders.env(service, { ...FAST, ...settings }));
-    await client.call("generate_audio", { prompt: "One." });
-    await client.call("generate_audio", { prompt: "Two." });
-    const listed = await client.call("list_tasks", {});
-    expect(resultTextOf(listed)).toContain(words);
-    expect(listed.structuredContent).toMatchObject({ message: expect.stringContaining(words) });
-    expect(listed.structuredContent?.["spent"]).toEqual({
-      today: 20,
-      days_7: 20,
-      days_30: 20,
-      ...(remainingBudget === undefined ? {} : { budget_left: remainingBudget }),
-    });
-    await client.close();
-  },
-);
+])("spending is stated with sums and any budget: %j", async (settings, words, remainingBudget) => {
+  const client = await startToolClient(testFolders.env(service, { ...FAST, ...settings }));
+  await client.call("generate_audio", { prompt: "One." });
+  await client.call("generate_audio", { prompt: "Two." });
+  const listed = await client.call("list_tasks", {});
+  expect(resultTextOf(listed)).toContain(words);
+  expect(listed.structuredContent).toMatchObject({ message: expect.stringContaining(words) });
+  expect(listed.structuredContent?.["spent"]).toEqual({
+    today: 20,
+    days_7: 20,
+    days_30: 20,
+    ...(remainingBudget === undefined ? {} : { budget_left: remainingBudget }),
+  });
+  await client.close();
+});
 
 it("a send without an answer counts as held for a day, because no task runs longer", async () => {
   service.intercept = ({ kind }) => kind === "create";

@@ -189,19 +189,6 @@ describeWithFfprobe("subtitles", () => {
     expect(srt).toContain("\n\n3\n00:00:07,333 --> ");
   });
 
-  it("have captions as the current setting says, rewritten free of charge", async () => {
-    const call = { file: "film.srt", output_format: "wav", file_name: "film" };
-    const before = await narrateToEnd(call);
-    const more = { ...FAST, AUDIO_INPUT_DIR: join(testFolders.root, "texts"), AUDIO_CAPTIONS: "srt" };
-    const other = await startToolClient(testFolders.env(sandbox, more));
-    const outcome = await other.call("narrate", { ...call, max_credits: 2000, wait_seconds: 50 });
-    await other.close();
-    const { credits, files } = narrationOf(outcome);
-    expect(credits.charged).toBe(before.credits.charged);
-    expect(extname(files[0]?.captions_path ?? "")).toBe(".srt");
-    expect(files[0]?.srt_path).toBeUndefined();
-  });
-
   it("are made by the command, too, with a speed after the take", async () => {
     const film = join(testFolders.root, "texts", "film.srt");
     const env = testFolders.env(sandbox, FAST);

@@ -92,7 +92,7 @@ it.each<[string, "create" | "query" | "content", Misbehaviour]>([
   ["before the first byte of the audio", "content", stallsAfter(0)],
   ["in the middle of the audio", "content", stallsAfter(7000)],
 ])(
-  "a service that stalls %s is repeated after that phase's deadline; one task, the whole audio",
+  "a service that stalls %s is repeated after its deadline; one task, the whole audio",
   async (_where, kind, misbehaviour) => {
     service.intercept = misbehaveNext(kind, (response, exchange, self) => {
       if (kind === "create") self.accept(exchange);

@@ -142,15 +142,12 @@ describe("a file in the input folder", () => {
 });
 
 describe("the limit to the folder", () => {
-  it.each(["/nowhere/at/all", "note.txt"])(
-    "allows no file if the folder cannot be used: %s",
-    async (name) => {
-      const { inside } = scene();
-      const error = await refusal(join(inside, name), "note.txt");
-      expect(error.code).toBe("configuration_error");
-      expect(error.message).toMatch(/AUDIO_INPUT_DIR is ".*", which is not a folder/);
-    },
-  );
+  it.each(["/nowhere/at/all", "note.txt"])("allows no file if the folder is unusable: %s", async (name) => {
+    const { inside } = scene();
+    const error = await refusal(join(inside, name), "note.txt");
+    expect(error.code).toBe("configuration_error");
+    expect(error.message).toMatch(/AUDIO_INPUT_DIR is ".*", which is not a folder/);
+  });
 
   it.each([
     ["a level up", () => "../private/secret.txt"],

@@ -234,17 +234,14 @@ describe("without hard links", () => {
 });
 
 describe("audio that does not look like its format", () => {
-  it.each(["mp3", "wav", "ogg_opus"] as const)(
-    "is kept as .bin, because it was paid for (%s)",
-    async (format) => {
-      const folder = await newOutputFolder();
-      const bytes = Buffer.from("#!/bin/sh is not audio");
-      const changes = { format, fileName: "story.ext", writeAudio: bringing(bytes) };
-      const file = await saveAudio(request(folder, changes));
-      expect(file).toMatchObject({ path: join(folder.root, "story.bin"), matchesFormat: false });
-      expect(readFileSync(file.path).equals(bytes)).toBe(true);
-    },
-  );
+  it.each(["mp3", "wav", "ogg_opus"] as const)("is kept as .bin, as it is paid for (%s)", async (format) => {
+    const folder = await newOutputFolder();
+    const bytes = Buffer.from("#!/bin/sh is not audio");
+    const changes = { format, fileName: "story.ext", writeAudio: bringing(bytes) };
+    const file = await saveAudio(request(folder, changes));
+    expect(file).toMatchObject({ path: join(folder.root, "story.bin"), matchesFormat: false });
+    expect(readFileSync(file.path).equals(bytes)).toBe(true);
+  });
 
   it("is dropped, to be fetched again, unless it must be kept", async () => {
     const folder = await newOutputFolder();

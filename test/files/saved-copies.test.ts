@@ -66,17 +66,14 @@ const CHANGES: ReadonlyArray<readonly [string, (path: string) => void]> = [
 ];
 
 describe("a saved file", () => {
-  it.each(CHANGES)(
-    "is neither intact nor read nor copied under another name if it %s",
-    async (_what, change) => {
-      const { folder, file } = await saved();
-      change(file.path);
-      expect(await isIntact(file, folder.root)).toBe(false);
-      expect((await failureOf(readSaved(file, folder.root, 1_000_000))).code).toBe("not_found");
-      expect((await failureOf(copyToName(file, folder, "other.mp3"))).code).toBe("not_found");
-      expect(await listing(folder.root)).not.toContain("other.mp3");
-    },
-  );
+  it.each(CHANGES)("is neither intact nor read nor copied anew if it %s", async (_what, change) => {
+    const { folder, file } = await saved();
+    change(file.path);
+    expect(await isIntact(file, folder.root)).toBe(false);
+    expect((await failureOf(readSaved(file, folder.root, 1_000_000))).code).toBe("not_found");
+    expect((await failureOf(copyToName(file, folder, "other.mp3"))).code).toBe("not_found");
+    expect(await listing(folder.root)).not.toContain("other.mp3");
+  });
 
   it("is not accepted outside of the root", async () => {
     const { file } = await saved();

@@ -2,26 +2,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it, onTestFinished } from "vitest";
 import { AudioError } from "../../src/errors.ts";
-import type { Database } from "../../src/ledger/database.ts";
 import { createRequests } from "../../src/requests/requests.ts";
+import { ledgerAwayError, withGate } from "../support/gated-database.ts";
 import { createFailingService, makeDeps, observedTask, requestOf } from "./request-setup.ts";
 
 const queued = observedTask({ taskId: "task-1", status: "queued" });
-
-/** A database that refuses every use while `isAway` says so. */
-function withOutages(database: Database, isAway: () => boolean): Database {
-  return new Proxy(database, {
-    get(inner, name) {
-      const member: unknown = Reflect.get(inner, name, inner);
-      if (typeof member !== "function") return member;
-      const isUse = name === "run" || name === "tx" || name === "snapshot";
-      return (...args: unknown[]): unknown =>
-        isUse && isAway()
-          ? Promise.reject(new AudioError("store_unavailable", "The ledger is away."))
-          : Reflect.apply(member, inner, args);
-    },
-  });
-}
 
 /** A process whose first submission is answered 429 for 30 s, and whose ledger the test takes away. */
 async function openInCooldown() {
@@ -36,7 +21,10 @@ async function openInCooldown() {
     },
     query: async () => queued,
   }));
-  const database = withOutages(deps.ledger.database, () => isAway);
+  const database = withGate(deps.ledger.database, async (_use, pass) => {
+    if (isAway) throw ledgerAwayError();
+    return await pass();
+  });
   const { requests } = createRequests({ ...deps, ledger: { ...deps.ledger, database } });
   const setAway = (now: boolean): void => {
     isAway = now;

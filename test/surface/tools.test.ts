@@ -110,18 +110,15 @@ describe("the tool list", () => {
     },
   );
 
-  it.each(buildToolList().map((tool) => [tool.name, tool] as const))(
-    "describes %s in full",
-    (_name, tool) => {
-      expect(tool.title).toBeTruthy();
-      expect(tool.description?.length).toBeGreaterThan(40);
-      expect(tool.description?.length).toBeLessThan(2048);
-      expect(Object.keys(tool.annotations ?? {}).sort()).toEqual([...HINTS, "title"].sort());
-      expect(tool.annotations?.title).toBe(tool.title);
-      expect([tool.inputSchema.type, tool.outputSchema?.["type"]]).toEqual(["object", "object"]);
-      expect(JSON.stringify(tool)).not.toContain("$schema");
-    },
-  );
+  it.each(buildToolList().map((tool) => [tool.name, tool] as const))("describes %s fully", (_name, tool) => {
+    expect(tool.title).toBeTruthy();
+    expect(tool.description?.length).toBeGreaterThan(40);
+    expect(tool.description?.length).toBeLessThan(2048);
+    expect(Object.keys(tool.annotations ?? {}).sort()).toEqual([...HINTS, "title"].sort());
+    expect(tool.annotations?.title).toBe(tool.title);
+    expect([tool.inputSchema.type, tool.outputSchema?.["type"]]).toEqual(["object", "object"]);
+    expect(JSON.stringify(tool)).not.toContain("$schema");
+  });
 
   it.each(buildToolList().map((tool) => [tool.name, tool] as const))(
     "gives %s no schema for which a provider refuses the whole request",

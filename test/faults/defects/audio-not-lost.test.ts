@@ -40,7 +40,7 @@ function onlyTask({ service }: FaultSetup): { id: string; audio: Buffer } {
 // A lagging replica or a deployment answers one poll with a 404 of the contract's shape. One such answer is not
 // definitive.
 it.each(["query", "content"] as const)(
-  "one stray 404 to a %s is checked by another query, and the audio arrives",
+  "one stray 404 to a %s leads to a query and to the audio",
   async (kind) => {
     const setup = await openFaultSetup({ service: { processingMs: 60 } });
     setup.misbehaveNext(kind, refusing(404, "not_found"));

@@ -256,7 +256,7 @@ describe("two keys of one account", () => {
 
 // A file name belongs to the call that is sent, not to an earlier one that was cancelled.
 it.each(["another name", "no name"])(
-  "the file name of a call that was cancelled before it was sent is not used when the same text is requested under %s",
+  "the file name of a call that was cancelled before it was sent is not used when the text is requested under %s",
   async (which) => {
     const setup = await openFaultSetup();
     setup.misbehaveNext("create", refusing(429, "rate_limit", "later", 400));

@@ -67,17 +67,14 @@ it("a ledger whose folder is away for seconds, so that another one is made in it
 });
 
 describe("a ledger", () => {
-  it.each(OUTAGES)(
-    "%s for seconds ends no narration, which finishes without another call",
-    async (_, fail) => {
-      const setup = await openSeams({ service: { processingMs: 200 } });
-      await start(setup.server, SIX, 5000, { file_name: "whole" });
-      await waitForTasks(setup, 2);
-      await fail(setup);
-      await waitUntil("the file", async () => (await listSavedNames(setup)).includes("whole.pcm"), 30_000);
-      expect(setup.service.tasks.size).toBe(6);
-    },
-  );
+  it.each(OUTAGES)("%s for seconds ends no narration, which ends without another call", async (_, fail) => {
+    const setup = await openSeams({ service: { processingMs: 200 } });
+    await start(setup.server, SIX, 5000, { file_name: "whole" });
+    await waitForTasks(setup, 2);
+    await fail(setup);
+    await waitUntil("the file", async () => (await listSavedNames(setup)).includes("whole.pcm"), 30_000);
+    expect(setup.service.tasks.size).toBe(6);
+  });
 
   it.each(OUTAGES)("%s for seconds ends no MCP task of a narration", async (_, fail) => {
     const setup = await openSeams({ service: { processingMs: 200 } });

@@ -44,21 +44,18 @@ it.each(RETYPED)(
 );
 
 describe("a request that was typed again with other", () => {
-  it.each(RETYPED)(
-    "%s by a plain call while an MCP task of another process waits is one task",
-    async (_, prompt) => {
-      const setup = await openSeams();
-      await takeSlots(setup);
-      const client = await anotherOfTasks(setup);
-      const taskId = await beginTask(client, "generate_audio", { prompt: TEXT });
-      await pause(200);
-      await setup.server.call("generate_audio", { prompt, wait_seconds: 1 });
-      release(setup.service);
-      await endOfTask(client, taskId);
-      await pause(500);
-      expect(setup.service.tasks.size).toBe(3);
-    },
-  );
+  it.each(RETYPED)("%s by a call while another process's MCP task waits is one task", async (_, prompt) => {
+    const setup = await openSeams();
+    await takeSlots(setup);
+    const client = await anotherOfTasks(setup);
+    const taskId = await beginTask(client, "generate_audio", { prompt: TEXT });
+    await pause(200);
+    await setup.server.call("generate_audio", { prompt, wait_seconds: 1 });
+    release(setup.service);
+    await endOfTask(client, taskId);
+    await pause(500);
+    expect(setup.service.tasks.size).toBe(3);
+  });
 
   it.each(RETYPED)("%s by a call as a task after its end is free", async (_, prompt) => {
     const setup = await openSeams();

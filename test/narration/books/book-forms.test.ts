@@ -212,17 +212,14 @@ describe("pages by their types", () => {
     expect(read({ pages })).toEqual({ words: [PROSE], unspokenRows: ["book_matter 1"] });
   });
 
-  it.each(["Colophon", "Copyright", "TITLE PAGE", "Half-title"])(
-    "omits a page that is called %s",
-    (title) => {
-      const body = `<h1>${title}</h1><p>By me.</p>`;
-      const pages = [
-        { id: "one", body },
-        { id: "two", body: `<p>${PROSE}</p>` },
-      ];
-      expect(read({ pages })).toEqual({ words: [PROSE], unspokenRows: ["book_matter 1"] });
-    },
-  );
+  it.each(["Colophon", "Copyright", "TITLE PAGE", "Half-title"])("omits a page called %s", (title) => {
+    const body = `<h1>${title}</h1><p>By me.</p>`;
+    const pages = [
+      { id: "one", body },
+      { id: "two", body: `<p>${PROSE}</p>` },
+    ];
+    expect(read({ pages })).toEqual({ words: [PROSE], unspokenRows: ["book_matter 1"] });
+  });
 
   it.each([
     ["another title", `<h1>Copyright Wars</h1><p>For Ana.</p>`],

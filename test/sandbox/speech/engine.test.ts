@@ -27,7 +27,7 @@ function engineWithBadStart(onMessage: string) {
 }
 
 test.each(["mp3", "ogg_opus"] as const)(
-  "determinism %s: the same request gives the same bytes on any thread",
+  "determinism %s: a request gives the same bytes on all threads",
   async (format) => {
     const request = speechRequest({ output_format: format, voice: "magnus_en_zh", pitch: 3, speed: 1.3 });
     const fresh = createSpeechEngine();
