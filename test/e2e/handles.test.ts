@@ -2,15 +2,14 @@
  * The request handle of a request that the service has not accepted yet. With it, get_task waits and reports progress,
  * and sends no submission.
  */
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { FAST } from "../support/bin-under-test.ts";
-import { FakeService } from "../support/fake-service.ts";
-import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
+import { openFoldersEach, openServiceEach } from "../support/e2e-setup.ts";
 import { startToolClient, type ToolClient } from "../support/tool-client.ts";
 import { errorOf, generate, taskOf } from "../support/tool-result.ts";
 
-let service: FakeService;
-let testFolders: TestFolders;
+const service = openServiceEach();
+const testFolders = openFoldersEach();
 const open: ToolClient[] = [];
 
 async function start(env: Record<string, string> = {}, connect = startToolClient): Promise<ToolClient> {
@@ -29,14 +28,8 @@ function putOff(submissions: number): void {
 // The call waits long enough for the first submission to be refused, even on a busy machine.
 const CALL = { prompt: "Put off for a while", wait_seconds: 1.5 };
 
-beforeEach(async () => {
-  service = await FakeService.start();
-  testFolders = await createTestFolders();
-});
 afterEach(async () => {
   await Promise.all(open.splice(0).map((toolClient) => toolClient.close()));
-  await service.stop();
-  await testFolders.remove();
 });
 
 it("the handle of a delayed request reports progress without waiting, and waits for the file with a window", async () => {

@@ -1,18 +1,17 @@
 /** Lists: complete rows as text and as structured content, search by words, and the user's notes about voices. */
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { VOICE_IDS } from "../../src/contract/voices.ts";
 import { FAST } from "../support/bin-under-test.ts";
-import { FakeService } from "../support/fake-service.ts";
+import { openFoldersEach, openServiceEach } from "../support/e2e-setup.ts";
 import { runCommand } from "../support/run-command.ts";
-import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
 import { startBinClient, startToolClient, type ToolClient } from "../support/tool-client.ts";
 import { errorOf, generate, resultTextOf } from "../support/tool-result.ts";
 
-let service: FakeService;
-let testFolders: TestFolders;
+const service = openServiceEach();
+const testFolders = openFoldersEach();
 const open: ToolClient[] = [];
 
 async function start(env: Record<string, string> = {}, connect = startToolClient): Promise<ToolClient> {
@@ -21,14 +20,8 @@ async function start(env: Record<string, string> = {}, connect = startToolClient
   return client;
 }
 
-beforeEach(async () => {
-  service = await FakeService.start();
-  testFolders = await createTestFolders();
-});
 afterEach(async () => {
   await Promise.all(open.splice(0).map((client) => client.close()));
-  await service.stop();
-  await testFolders.remove();
 });
 
 const listing = z.object({ tasks: z.array(z.record(z.string(), z.unknown())), message: z.string() });

@@ -1,17 +1,16 @@
 /** A call that is answered as an MCP task, with the built bin: until its file is saved, in any process. */
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { FAST } from "../support/bin-under-test.ts";
-import { FakeService } from "../support/fake-service.ts";
+import { openFoldersEach, openServiceEach } from "../support/e2e-setup.ts";
 import { holdSubmissions } from "../support/held-submissions.ts";
 import { resultOf, TASKS, TaskClient } from "../support/task-client.ts";
-import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
 import { taskOutput } from "../support/tool-result.ts";
 import { pause } from "./task-processes.ts";
 
-let service: FakeService;
-let testFolders: TestFolders;
+const service = openServiceEach({ processingMs: 100 });
+const testFolders = openFoldersEach();
 const open: TaskClient[] = [];
 
 function start(more: Record<string, string> = {}): TaskClient {
@@ -20,14 +19,8 @@ function start(more: Record<string, string> = {}): TaskClient {
   return client;
 }
 
-beforeEach(async () => {
-  service = await FakeService.start({ processingMs: 100 });
-  testFolders = await createTestFolders();
-});
 afterEach(async () => {
   await Promise.all(open.splice(0).map((client) => client.close()));
-  await service.stop();
-  await testFolders.remove();
 });
 
 const CALL = { prompt: "As a task" };
