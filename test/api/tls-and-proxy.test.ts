@@ -102,24 +102,6 @@ describe("https", skipBecause(missing("openssl")), () => {
     const direct = await failureOf(clientOf(service.url).query("task-1", never()));
     expect(direct.message).toBe("The service's answer is not JSON.");
   });
-
-  it("verifies certificates behind a proxy too", async () => {
-    const service = await httpsServer(must(untrusted), (_request, response) => answer(response, 202, task()));
-    const proxy = await rawServer((socket) => {
-      const upstream = connect(service.port, "127.0.0.1", () => {
-        socket.write("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 Connection established\r\n\r\n");
-        socket.pipe(upstream).pipe(socket);
-      });
-      upstream.on("error", () => {});
-    });
-    const client = clientOf(service.url, { proxy: through(proxy.url) });
-    const failure = await failureOf(client.submit("{}", "k", never()));
-    expect(failure).toMatchObject({ code: "network_error", retryable: false });
-    expect(failure.message).toMatch(
-      /certificate of 127\.0\.0\.1.*the proxy 127\.0\.0\.1:\d+ \(https_proxy\)/,
-    );
-    expect(wasNeverSent(failure)).toBe(true);
-  });
 });
 
 describe("a proxy that opens no connection is named without its password, with its setting, if it", () => {

@@ -63,18 +63,3 @@ it("a retry under the key of another account queries the recorded task first, an
   expect(resultTextOf(outcome)).toMatch(/another API key.*task of its own/);
   expect(service.tasks.size).toBe(2);
 });
-
-it("a retry under the key of another account creates nothing by other calls than the one that requests it", async () => {
-  const service = await startService({ processingMs: 50, apiKeys: KEYS, separateAccounts: true });
-  const testFolders = await useTestFolders();
-  await killedWithFirstKey(service, testFolders, false);
-  const successor = await startWithKey(testFolders, service, KEYS[1]);
-  const listed = await successor.call("list_tasks", {});
-  expect(listed.structuredContent).toMatchObject({
-    tasks: [{ status: "unresolved", task_id: expect.stringMatching(/^req-/) }],
-  });
-  expect(kinds(service, KEYS[1])).toEqual([]);
-  const outcome = await successor.call("generate_audio", CALL);
-  expect(taskOf(outcome).replayed).toBe(false);
-  expect(resultTextOf(outcome)).toMatch(/another API key.*task of its own/);
-});

@@ -87,23 +87,6 @@ describe("a task id that the service gives twice", () => {
     expect(JSON.stringify(ended)).toMatch(/another request|two texts/);
   });
 
-  it.each(["plainly", "as an MCP task"])("to a part and to a request made %s is told", async (how) => {
-    const setup = await openSeams();
-    giveOneId(setup);
-    const narration_id = await start(setup.server, "Alpha one, a part.");
-    await waitForEnd(setup.server, narration_id);
-    const args = { prompt: "Another text.", output_format: "pcm" };
-    let said: string;
-    if (how === "plainly") said = resultTextOf(await setup.server.call("generate_audio", args));
-    else {
-      const client = await anotherOfTasks(setup);
-      const { taskId, text } = await callAsTask(client, "generate_audio", args);
-      said = taskId === undefined ? text : await endOfTask(client, taskId);
-    }
-    expect(said).toMatch(/another request|two texts/);
-    expect(said).not.toMatch(/Saved/);
-  });
-
   it.each([
     ["two takes", { prompt: "One text.", take: 2 }],
     ["two texts", { prompt: "Another text." }],
