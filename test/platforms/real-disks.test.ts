@@ -8,7 +8,7 @@ import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { closeAfterEach, type FaultSetup, openFaultSetup } from "../faults/fault-setup.ts";
 import { missing, NOT_LINUX, skipBecause } from "../support/skip-because.ts";
-import { taskOf } from "../support/tool-result.ts";
+import { generate, taskOf } from "../support/tool-result.ts";
 import { type Mount, mountExfat, mountRclone } from "./mounts.ts";
 import { doctor } from "./run-bin.ts";
 
@@ -57,9 +57,9 @@ describe.each(DISKS)("%s", (name, mountDisk, lack) => {
   it("stores audio and ledger, and supports a repeat, a second take and a read", skipped, async () => {
     const setup = await onDisk(folder);
     const call = { prompt: `On ${name}`, file_name: "Story" };
-    const { audio } = taskOf(await setup.server.call("generate_audio", call));
+    const { audio } = await generate(setup.server, call);
     expect(audio?.size_bytes).toBe(20_000);
-    expect(taskOf(await setup.server.call("generate_audio", call)).replayed).toBe(true);
+    expect((await generate(setup.server, call)).replayed).toBe(true);
     expect(await setup.server.request("resources/read", { uri: audio?.uri })).toHaveProperty(
       "result.contents",
     );
@@ -67,7 +67,7 @@ describe.each(DISKS)("%s", (name, mountDisk, lack) => {
     expect(basename(taskOf(taken).audio?.path ?? "")).toBe("Story-2.mp3");
     await setup.server.end();
     const next = await setup.another();
-    expect(taskOf(await next.call("generate_audio", call)).replayed).toBe(true);
+    expect((await generate(next, call)).replayed).toBe(true);
     expect(setup.service.count("content")).toBe(2);
     expect(readdirSync(join(folder, "audio")).sort()).toEqual(["Story-2.mp3", "Story.mp3"]);
   });
@@ -93,9 +93,7 @@ describe.each(DISKS)("%s", (name, mountDisk, lack) => {
     it("finds a resource under a spelling in another case, which is the same name", skipped, async () => {
       const outputDir = join(folder, "cases");
       const setup = await openFaultSetup({ env: { AUDIO_OUTPUT_DIR: outputDir } });
-      const { audio } = taskOf(
-        await setup.server.call("generate_audio", { prompt: "Cases", file_name: "Story" }),
-      );
+      const { audio } = await generate(setup.server, { prompt: "Cases", file_name: "Story" });
       const path = audio?.path ?? "";
       for (const spelling of [
         join(dirname(path), basename(path).toUpperCase()),
