@@ -217,38 +217,36 @@ describe("page marks", () => {
   });
 });
 
-describe("text that only resembles page marks", () => {
-  it.each([
-    [
-      "a sentence about the marker",
-      "Look for *** START OF THE PROJECT GUTENBERG EBOOK in Project Gutenberg's file.",
-    ],
-    ["a title in 《》", "他读《红楼梦》和《西游记》。映画《さくら》を見た。"],
-    ["an arrow", "Go north --> then east."],
-    ["numbers that are counted", "He counted:\n\n12\n\n13\n\n14\n\nand then he slept."],
-    [
-      "numbers that are chapters",
-      "Intro ends.\n\n1\n\nIt began. He left.\n\n2\n\nIt went on.\n\n3\n\nIt ended.",
-    ],
-    ["a pause of four dots", "Wait.... what was that?"],
-    ["an index in code", "Take list[0] and list[7] of it."],
-    ["the first index in code", "Take list[0] of it."],
-    ["a source behind a sentence", "Beethoven wrote that one himself. (Music)"],
-    ["prices and variables", "It costs $5: cheap. Set $HOME: to a $Date of $6 $."],
-    ["a keyword inside of a sentence", "Write $Date$ into the file."],
-    ["the name of a manual page", "See LS(1) and then  LS(1)"],
-    ["a colour without its control character", "Take [32m of it."],
-    ["a word in brackets", "He said [the old man] would come."],
-    ["a time of the day", "Come at 10:30 or (11:45)."],
-    ["a single dash and a number", "The sum is\n- 12 -\nor so."],
-    ["a line of dashes and words", "one -- two -- three"],
-    ["words like the mark of a picture", "He saw [an illustration of it] there."],
-    ["words like a transition", "We fade in: slowly, and cut to the road."],
-    ["a quotation of mail", "> He wrote this.\n> And this."],
-  ])("is spoken: %s", (_, text) => {
-    expect(spokenTextOf(text).replace(/\s+/g, " ")).toBe(text.replace(/\s+/g, " "));
-    expect(plan(text).unspoken).toEqual([]);
-  });
+it.each([
+  [
+    "a sentence about the marker",
+    "Look for *** START OF THE PROJECT GUTENBERG EBOOK in Project Gutenberg's file.",
+  ],
+  ["a title in 《》", "他读《红楼梦》和《西游记》。映画《さくら》を見た。"],
+  ["an arrow", "Go north --> then east."],
+  ["numbers that are counted", "He counted:\n\n12\n\n13\n\n14\n\nand then he slept."],
+  [
+    "numbers that are chapters",
+    "Intro ends.\n\n1\n\nIt began. He left.\n\n2\n\nIt went on.\n\n3\n\nIt ended.",
+  ],
+  ["a pause of four dots", "Wait.... what was that?"],
+  ["an index in code", "Take list[0] and list[7] of it."],
+  ["the first index in code", "Take list[0] of it."],
+  ["a source behind a sentence", "Beethoven wrote that one himself. (Music)"],
+  ["prices and variables", "It costs $5: cheap. Set $HOME: to a $Date of $6 $."],
+  ["a keyword inside of a sentence", "Write $Date$ into the file."],
+  ["the name of a manual page", "See LS(1) and then  LS(1)"],
+  ["a colour without its control character", "Take [32m of it."],
+  ["a word in brackets", "He said [the old man] would come."],
+  ["a time of the day", "Come at 10:30 or (11:45)."],
+  ["a single dash and a number", "The sum is\n- 12 -\nor so."],
+  ["a line of dashes and words", "one -- two -- three"],
+  ["words like the mark of a picture", "He saw [an illustration of it] there."],
+  ["words like a transition", "We fade in: slowly, and cut to the road."],
+  ["a quotation of mail", "> He wrote this.\n> And this."],
+])("text that only resembles page marks is spoken: %s", (_, text) => {
+  expect(spokenTextOf(text).replace(/\s+/g, " ")).toBe(text.replace(/\s+/g, " "));
+  expect(plan(text).unspoken).toEqual([]);
 });
 
 describe("columns", () => {
@@ -280,58 +278,54 @@ describe("columns", () => {
   });
 });
 
-describe("headings in capitals whose numbers count from 1", () => {
-  it("are spoken, and are not running heads", () => {
-    const text = [1, 2, 3, 4]
-      .map((number) => `RESUMEN DE LA LECCIÓN ${number}\n\nEl cursor se mueve.`)
-      .join("\n\n");
-    const { parts, unspoken } = plan(text);
-    expect(parts.map((part) => part.text).join("\n\n")).toBe(text);
-    expect(unspoken).toEqual([]);
-  });
+it("headings in capitals whose numbers count from 1 are spoken, and are not running heads", () => {
+  const text = [1, 2, 3, 4]
+    .map((number) => `RESUMEN DE LA LECCIÓN ${number}\n\nEl cursor se mueve.`)
+    .join("\n\n");
+  const { parts, unspoken } = plan(text);
+  expect(parts.map((part) => part.text).join("\n\n")).toBe(text);
+  expect(unspoken).toEqual([]);
 });
 
-describe("page marks without end", () => {
-  it.each([
-    "[",
-    "[Illustration: ",
-    "《",
-    "［＃",
-    "漢《",
-    "00:01.000 --> 00:02.000\n",
-    "- 1 -\n",
-    "1\n\n",
-    "[Page 1]\n",
-    "|a|\n",
-    "+--",
-    ". ",
-    "a ..... 1\n",
-    "a[1]",
-    "> a <\n\n",
-    "==\n",
-    "A\n---\n\n",
-    "A B 1\n",
-    "a  b\n",
-    "a\tb\n",
-    "-- --\n",
-    "$Id: a ",
-    "$A: ",
-    "LS(1)  a  LS(1)\n",
-    "NAME\n  a\n\n",
-    "*",
-    "1.1) A\n\n",
-    "*** START OF THIS PROJECT GUTENBERG EBOOK\n",
-  ])("is planned quickly: 200,000 characters of %j", { timeout: 120_000 }, (mark) => {
-    const startCpuUsage = process.cpuUsage();
-    try {
-      plan(`Words.\n\n${mark.repeat(200_000 / mark.length)}\n\nWords.`);
-    } catch (error) {
-      // Planning may also end with a quick refusal: one of these texts has 28,000 headings, which are too many.
-      expect(String(error)).toContain("more than 20000 headings");
-    }
-    const { user, system } = process.cpuUsage(startCpuUsage);
-    expect((user + system) / 1000).toBeLessThan(2_000);
-  });
+it.each([
+  "[",
+  "[Illustration: ",
+  "《",
+  "［＃",
+  "漢《",
+  "00:01.000 --> 00:02.000\n",
+  "- 1 -\n",
+  "1\n\n",
+  "[Page 1]\n",
+  "|a|\n",
+  "+--",
+  ". ",
+  "a ..... 1\n",
+  "a[1]",
+  "> a <\n\n",
+  "==\n",
+  "A\n---\n\n",
+  "A B 1\n",
+  "a  b\n",
+  "a\tb\n",
+  "-- --\n",
+  "$Id: a ",
+  "$A: ",
+  "LS(1)  a  LS(1)\n",
+  "NAME\n  a\n\n",
+  "*",
+  "1.1) A\n\n",
+  "*** START OF THIS PROJECT GUTENBERG EBOOK\n",
+])("page marks without end is planned quickly: 200,000 characters of %j", { timeout: 120_000 }, (mark) => {
+  const startCpuUsage = process.cpuUsage();
+  try {
+    plan(`Words.\n\n${mark.repeat(200_000 / mark.length)}\n\nWords.`);
+  } catch (error) {
+    // Planning may also end with a quick refusal: one of these texts has 28,000 headings, which are too many.
+    expect(String(error)).toContain("more than 20000 headings");
+  }
+  const { user, system } = process.cpuUsage(startCpuUsage);
+  expect((user + system) / 1000).toBeLessThan(2_000);
 });
 
 it("the pages of contents with leaders are no numbers of lines of verse", () => {
