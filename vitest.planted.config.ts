@@ -1,6 +1,6 @@
 import { defineConfig } from "vitest/config";
 
-/** Whether the model of admission finds faults that are planted in copies of the sources. Takes minutes, so it is no part of `npm test`. */
+/** Whether the models find faults that are planted in copies of the sources. Takes minutes, so it is no part of `npm test`. */
 export default defineConfig({
   test: {
     globalSetup: ["test/support/scratch-disk.ts"],

@@ -7,6 +7,7 @@ import type { NarrateSource } from "../../src/narration/load-narration.ts";
 import { NarrationOperations } from "../../src/narration/narrations.ts";
 import type { RequestDeps } from "../../src/requests/deps.ts";
 import { createRequests } from "../../src/requests/requests.ts";
+import { NO_CHANGES } from "../narration/round-model/bench.ts";
 import { ledgerAwayError, withGate } from "../support/gated-database.ts";
 import { drainEventLoop } from "../support/manual-clock.ts";
 import { createFailingService, type Meeting, makeDeps, requestOf } from "./request-setup.ts";
@@ -177,14 +178,8 @@ it("a narration that is cancelled while the ledger is away begins no part once i
   };
   const cancel = new AbortController();
   const call = { signal: cancel.signal, waitMs: 600_000, onProgress: () => undefined };
-  const changes = {
-    shouldStop: false,
-    retakes: [],
-    shouldSkipFailed: null,
-    mayReplace: false,
-    fileName: null,
-  };
-  narrations.narrate(source, { ...changes, maxCredits: 5000 }, call).catch(() => undefined);
+  const limit = { ...NO_CHANGES, maxCredits: 5000 };
+  narrations.narrate(source, limit, call).catch(() => undefined);
   while (sent.length < 2) await clock.advance(100);
   isAway = true;
   cancel.abort("the user has cancelled");
