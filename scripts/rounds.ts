@@ -3,6 +3,7 @@
  * `node scripts/rounds.ts KIND --rounds N --seed S --store sqlite|postgres --at-once K`.
  */
 import { parseArgs } from "node:util";
+import { runCrashRound } from "../test/crash/random-round.ts";
 import { runChaosRounds } from "../test/faults/chaos/chaos-run.ts";
 import { runKillRound, runMixedRound } from "../test/narration/mixed-calls/mixed-round.ts";
 import { type LedgerStores, openLedgerStores, STORES } from "../test/support/ledger-storage.ts";
@@ -18,6 +19,7 @@ interface Kind {
 const KINDS: Readonly<Record<string, Kind>> = {
   chaos: { defaultRounds: 500, roundsPerSeed: 40, run: runChaosRounds },
   "chaos:narration": { defaultRounds: 100, roundsPerSeed: 1, run: runMixedRound },
+  crash: { defaultRounds: 200, roundsPerSeed: 1, run: runCrashRound },
   "crash:narration": { defaultRounds: 100, roundsPerSeed: 1, run: runKillRound },
 };
 
