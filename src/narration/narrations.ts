@@ -1,104 +1,48 @@
 /** The interface of narrations: plans a text before anything is spent, then makes its parts and joins them to files. */
 import { isCancelledByCaller } from "../call-cancellation.ts";
-import { Deadline } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
 import { assertFileName } from "../files/file-name.ts";
 import { listFiles } from "../ledger/file-rows.ts";
-import {
-  findNarration,
-  listOpenRequests,
-  type NarrationSnapshot,
-  readNarration,
-  readProgress,
-  readStanding,
-  readTasksOf,
-} from "../ledger/narration-rows.ts";
+import { findNarration, type NarrationSnapshot } from "../ledger/narration-rows.ts";
 import {
   cancelWish,
   noteHeardPart,
-  noteTold,
   renameNarration,
   stopNarration,
   wantNarration,
 } from "../ledger/narration-writes.ts";
-import { listNarrationsWith } from "../ledger/related-narrations.ts";
-import { NARRATION_STATUSES, type NarrationRow, type PartRow } from "../ledger/schema.ts";
+import { NARRATION_STATUSES, type NarrationRow } from "../ledger/schema.ts";
 import { endWish } from "../ledger/wishes.ts";
 import { secretRefusedError } from "../redaction.ts";
-import { explainStandstill, type Standstill } from "../requests/activity.ts";
-import type { Call, ProgressCount } from "../requests/call.ts";
+import type { Call } from "../requests/call.ts";
 import type { Search } from "../search-words.ts";
-import { addToTold, areTold, type Consents, findConsents, isLimitTold } from "./consents.ts";
-import { estimateLateRemarks } from "./late-cues.ts";
+import { areTold, type Consents, findConsents, isLimitTold } from "./consents.ts";
 import { type ListedNarration, listNarrations } from "./listed-narrations.ts";
 import {
   describeNothingToStop,
   findOrPlanNarration,
-  type LoadedNarration,
   loadNarrationById,
   type NarrateSource,
   unknownNarrationError,
 } from "./load-narration.ts";
+import { type CalledNarration, type NarrateChanges, NarrationAnswers } from "./narration-answers.ts";
 import type { NarrationDeps } from "./narration-deps.ts";
 import { assertRoomForNames } from "./narration-file-names.ts";
 import { buildNarrationFiles, type NarrationFile } from "./narration-files.ts";
 import { isNarrationId } from "./narration-id.ts";
 import { NarrationJoiner } from "./narration-joiner.ts";
-import { describeProgress } from "./narration-messages.ts";
-import {
-  buildNarrationView,
-  deriveNarrationStatus,
-  type NarrationStatus,
-  type NarrationView,
-  type ViewedNarration,
-} from "./narration-view.ts";
-import { derivePartStates, isFileComplete } from "./part-status.ts";
+import type { NarrationView, ViewedNarration } from "./narration-view.ts";
+import { NarrationWait } from "./narration-wait.ts";
+import { isFileComplete } from "./part-status.ts";
 import { type PartsView, PartTimes } from "./part-times.ts";
-import { applyRetakes, isQuoteOnlyRetake, type Retake } from "./parts.ts";
+import { applyRetakes, isQuoteOnlyRetake } from "./parts.ts";
 import { PlanDocuments } from "./plan-documents.ts";
 import { listPlannedFiles } from "./planned-files.ts";
-import { type StoredPlan, toRemarks } from "./planning/stored-plan.ts";
-import { isLedgerAway } from "./round.ts";
 import { NarrationRounds } from "./rounds.ts";
-import { describeListening, sweepPlaylists } from "./running-playlist.ts";
-import { estimateSecondsLeft } from "./time-left.ts";
-
-/** Settings that each call may change. Changing them does not make another narration. */
-export interface NarrateChanges {
-  /** The limit of the narration's total cost; `null` if this call allows no new cost. */
-  readonly maxCredits: number | null;
-  /** Whether the narration starts with a limit that no answer has named. */
-  readonly takesAnyLimit?: boolean;
-  /** Whether a repeat agrees to a low limit, although it names the text, because a person typed it again. */
-  readonly isTypedAgain?: boolean;
-  /** Whether to stop creating tasks. */
-  readonly shouldStop: boolean;
-  readonly retakes: readonly Retake[];
-  /** Whether failed parts are skipped; `null` keeps the earlier choice. */
-  readonly shouldSkipFailed: boolean | null;
-  /**
-   * Whether the narration's files may replace files that have the same names and were saved by this server. The choice
-   * applies to this call only.
-   */
-  readonly mayReplace: boolean;
-  readonly fileName: string | null;
-}
+import { sweepPlaylists } from "./running-playlist.ts";
 
 /** What tools use of the operations. */
 export type Narrations = Pick<NarrationOperations, keyof NarrationOperations>;
-
-/** Interval at which a call reads a narration that another process drives. */
-const FOLLOW_INTERVAL_MS = 1000;
-/** Pause between two messages about progress, for each part: counting the parts of a long narration costs time. */
-const PROGRESS_PAUSE_PER_PART_MS = 0.5;
-
-/** A narration as a call has found it, with the retakes that the call asks for. */
-interface CalledNarration extends LoadedNarration {
-  readonly before: NarrationSnapshot;
-  /** Rows of parts whose choices the call changes. */
-  readonly choices: readonly PartRow[];
-  readonly consents: Consents;
-}
 
 /** Lists the files that a narration had before the call. */
 const listUnchangedPaths = (
@@ -129,6 +73,8 @@ export class NarrationOperations {
   readonly #rounds: NarrationRounds;
   readonly #joiner: NarrationJoiner;
   readonly #times: PartTimes;
+  readonly #answers: NarrationAnswers;
+  readonly #waiting: NarrationWait;
 
   constructor(depsWithoutPlans: Omit<NarrationDeps, "plans">) {
     const deps = { ...depsWithoutPlans, plans: new PlanDocuments(depsWithoutPlans.ledger.database) };
@@ -136,6 +82,8 @@ export class NarrationOperations {
     this.#rounds = new NarrationRounds(deps);
     this.#joiner = new NarrationJoiner(deps, new AbortController().signal);
     this.#times = new PartTimes(deps);
+    this.#answers = new NarrationAnswers(deps, (id) => this.#rounds.isRunning(id));
+    this.#waiting = new NarrationWait(deps, this.#rounds, this.#answers);
     void sweepPlaylists(deps.folder, deps.partsFolder, deps.clock);
   }
 
@@ -159,13 +107,13 @@ export class NarrationOperations {
     const waits = call.waitMs > 0 && !changes.shouldStop;
     if (goesOn && waits) this.#goOn(narration.id);
     try {
-      if (waits) await this.#wait(called, call);
+      if (waits) await this.#waiting.wait(called, call);
     } finally {
       await this.#endCall(narration.id, wishId, call);
     }
     let view: NarrationView;
     try {
-      view = await this.#buildAnswer(called, await this.#read(narration.id), changes);
+      view = await this.#answers.buildAnswer(called, await this.#answers.read(narration.id), changes);
     } finally {
       // A call that does not wait is answered first, because the loop would take its turns at the ledger.
       if (goesOn && !waits) this.#goOn(narration.id);
@@ -209,8 +157,8 @@ export class NarrationOperations {
    */
   async look(narrationId: string): Promise<{ view: NarrationView; viewed: ViewedNarration }> {
     const { plan } = await loadNarrationById(this.#deps, narrationId);
-    const viewed = this.#toViewed(await this.#read(narrationId), plan);
-    return { view: await this.#buildView(viewed), viewed };
+    const viewed = this.#answers.toViewed(await this.#answers.read(narrationId), plan);
+    return { view: await this.#answers.buildView(viewed), viewed };
   }
 
   /**
@@ -258,12 +206,6 @@ export class NarrationOperations {
     await this.#rounds.close();
   }
 
-  async #read(narrationId: string): Promise<NarrationSnapshot> {
-    const snapshot = await readNarration(this.#deps.ledger, narrationId);
-    if (snapshot === undefined) throw unknownNarrationError(narrationId);
-    return snapshot;
-  }
-
   // ---- what a call means ----
 
   async #load(
@@ -279,9 +221,9 @@ export class NarrationOperations {
       const named = { ...narration, file_name: fileName ?? narration.file_name };
       await assertRoomForNames(folder, { narration: named, plan });
     }
-    const before = await this.#read(narration.id);
+    const before = await this.#answers.read(narration.id);
     const choices = applyRetakes(ledger.identity.baseUrl, plan, before.parts, retakes);
-    const chosen = choices.length === 0 ? before : await this.#preview(before, choices);
+    const chosen = choices.length === 0 ? before : await this.#answers.preview(before, choices);
     const positions = new Set(choices.map(({ position }) => position));
     const { status } = before.narration;
     const isNothingToStop = shouldStop && (status === "planned" || status === "finished");
@@ -318,7 +260,12 @@ export class NarrationOperations {
         (source.kind === "narration" || changes.isTypedAgain === true) &&
         isLimitTold(narration, maxCredits));
     if (isAgreed && !mustTell) return null;
-    const plan = await this.#buildAnswer(called, called.before, { ...changes, maxCredits: null }, maxCredits);
+    const plan = await this.#answers.buildAnswer(
+      called,
+      called.before,
+      { ...changes, maxCredits: null },
+      maxCredits,
+    );
     const isToPay = plan.credits.estimate > plan.credits.charged;
     if (!isAgreed && isToPay && maxCredits < plan.credits.leastMax)
       return { ...plan, refusedLimit: maxCredits, isReopened };
@@ -368,7 +315,7 @@ export class NarrationOperations {
     const isNamed = fileName !== null && fileName !== narration.file_name;
     const isFinished = status === "finished";
     const takesNames = isFinished && mayReplace && called.choices.length === 0;
-    const isInterrupted = status === "running" && this.#deriveStatus(called.before) === "stopped";
+    const isInterrupted = status === "running" && this.#answers.deriveStatus(called.before) === "stopped";
     // What nobody has agreed to is told first, by the plan of a call with a limit.
     const isAgreed = called.consents.pairs.length === 0;
     const mayResume = source.kind === "narration" && source.mayResume === true && isAgreed;
@@ -393,7 +340,7 @@ export class NarrationOperations {
     const { narration } = before;
     const isSame = (fileName ?? narration.file_name) === narration.file_name;
     if (narration.status !== "finished" || !isSame || wantsOtherParts(called, changes)) return false;
-    const { states } = this.#toViewed(before, plan);
+    const { states } = this.#answers.toViewed(before, plan);
     for (const file of listPlannedFiles(plan)) {
       const join = { narration, plan, file, states, isComplete: true, mayReplace };
       if (!isFileComplete(file, states) || !(await this.#joiner.isThere(join))) return false;
@@ -405,63 +352,6 @@ export class NarrationOperations {
   #goOn(narrationId: string): void {
     this.#rounds.ensure(narrationId);
     this.#deps.driver.wake();
-  }
-
-  /** Waits while any process drives the narration, at most until the call's wait ends. */
-  async #wait({ narration: { id: narrationId }, plan }: LoadedNarration, call: Call): Promise<void> {
-    const { ledger, clock } = this.#deps;
-    const deadline = new Deadline(clock, call.waitMs);
-    let reportAgainMs = Number.NEGATIVE_INFINITY;
-    let hasReported = false;
-    let isListeningTold = false;
-    for (;;) {
-      call.signal.throwIfAborted();
-      try {
-        const standing = await readStanding(ledger, narrationId);
-        if (standing === undefined) return;
-        const isDrivenHere = this.#rounds.isRunning(narrationId);
-        if (!standing.isWanted && !isDrivenHere) return;
-        if (clock.steadyMs() >= reportAgainMs || deadline.isOver) {
-          const count = await this.#reportProgress(narrationId, call, !hasReported);
-          hasReported ||= count !== null;
-          reportAgainMs = clock.steadyMs() + (count?.total ?? 0) * PROGRESS_PAUSE_PER_PART_MS;
-          if (count !== null && !isListeningTold) {
-            const words = await describeListening(this.#deps.folder, narrationId, plan, count);
-            isListeningTold = words !== "";
-            if (isListeningTold) call.onProgress(words, count, true);
-          }
-        }
-        if (deadline.isOver) return;
-      } catch (error) {
-        // The loop waits for the ledger, too.
-        if (!isLedgerAway(error) || deadline.isOver) throw error;
-      }
-      const pauseMs = Math.min(FOLLOW_INTERVAL_MS, deadline.leftMs);
-      await this.#rounds.waitForRound(narrationId, pauseMs, call.signal);
-    }
-  }
-
-  /** Reports how far a narration is. Returns what was reported; `null` for nothing. */
-  async #reportProgress(
-    narrationId: string,
-    { onProgress }: Call,
-    isFirst: boolean,
-  ): Promise<ProgressCount | null> {
-    const progress = await readProgress(this.#deps.ledger, narrationId);
-    // A call that finds all parts saved has at most to join them, and is about to return.
-    if (progress === undefined || (isFirst && progress.savedPartCount === progress.totalPartCount))
-      return null;
-    const standstill = await this.#explainStandstill(narrationId);
-    const message = describeProgress(progress, this.#deps.clock.wallMs(), standstill);
-    const count = { done: progress.savedPartCount, total: progress.totalPartCount };
-    onProgress(message, count);
-    return count;
-  }
-
-  /** Says why no part gets on; `null` if one does. */
-  async #explainStandstill(narrationId: string): Promise<Standstill | null> {
-    const rows = await listOpenRequests(this.#deps.ledger, narrationId);
-    return explainStandstill(rows.map((row) => ({ row, activity: this.#deps.driver.describe(row) })));
   }
 
   /**
@@ -488,115 +378,5 @@ export class NarrationOperations {
     } catch (error) {
       log.debug(`the wish of a call could not be ended: ${String(error)}`);
     }
-  }
-
-  // ---- answers ----
-
-  #deriveStatus(snapshot: NarrationSnapshot): NarrationStatus {
-    return deriveNarrationStatus(snapshot, (id) => this.#rounds.isRunning(id));
-  }
-
-  #toViewed(snapshot: NarrationSnapshot, plan: StoredPlan): ViewedNarration {
-    const { narration, parts, tasks } = snapshot;
-    const states = derivePartStates(parts, tasks, {
-      narration,
-      apiKeyId: this.#deps.ledger.identity.apiKeyId,
-      isDriving: (id) => this.#deps.driver.isDriving(id),
-      unknownHere: new Set(),
-      notHere: new Set(),
-    });
-    return { ...snapshot, plan, states, status: this.#deriveStatus(snapshot) };
-  }
-
-  /** Builds a view. While no part gets on, it has the reason, and no time that nobody can keep. */
-  async #buildView(viewed: ViewedNarration): Promise<NarrationView> {
-    const view = await buildNarrationView(this.#deps, viewed);
-    const standstill = view.status === "running" ? await this.#explainStandstill(view.narrationId) : null;
-    if (standstill === null) return view;
-    const { parts, seconds } = view;
-    const missingCount = parts.total - parts.saved;
-    const left = estimateSecondsLeft(viewed.pace, missingCount, this.#deps.clock.wallMs(), standstill);
-    return { ...view, seconds: { ...seconds, left }, standstill };
-  }
-
-  /**
-   * Builds the answer of a call. Retakes of a call without a limit are shown as a plan, and not stored.
-   *
-   * @param refusedLimit a limit of the call that the plan is returned for
-   */
-  async #buildAnswer(
-    { plan, choices, consents, note }: CalledNarration,
-    snapshot: NarrationSnapshot,
-    changes: NarrateChanges,
-    refusedLimit = Number.POSITIVE_INFINITY,
-  ): Promise<NarrationView> {
-    const { ledger } = this.#deps;
-    const hasChoices = changes.maxCredits === null && choices.length > 0;
-    const isPreview = hasChoices || refusedLimit !== Number.POSITIVE_INFINITY;
-    const { shouldSkipFailed } = changes;
-    const shown = isPreview ? await this.#preview(snapshot, choices, shouldSkipFailed) : snapshot;
-    const built = await this.#buildView(this.#toViewed(shown, plan));
-    const { mayReplace, shouldStop: isStop } = changes;
-    const sharedWith = await this.#listSharing(built.status, shown);
-    const view = { ...built, isStop, sharedWith, ...(note === undefined ? {} : { note }) };
-    if (view.status === "running") {
-      const count = { done: view.parts.saved, total: view.parts.total };
-      const where = await describeListening(this.#deps.folder, view.narrationId, plan, count);
-      return { ...view, listening: `${view.listening} ${where}`.trim() };
-    }
-    if (view.status !== "planned") return view;
-    const limit = Math.min(view.credits.suggestedMax, refusedLimit);
-    if (!(areTold(snapshot.narration, consents) && isLimitTold(snapshot.narration, limit)))
-      await noteTold(ledger, snapshot.narration.id, addToTold(snapshot.narration, consents, limit));
-    return {
-      ...view,
-      argumentsToRepeat: [
-        ...(hasChoices ? ["the same retakes"] : []),
-        ...(isPreview && shouldSkipFailed !== null ? [`skip_failed ${shouldSkipFailed}`] : []),
-        ...(mayReplace ? ["replace true"] : []),
-      ],
-      remarks: [
-        ...view.remarks,
-        ...(await estimateLateRemarks(ledger, plan, shown)),
-        ...toRemarks("text", consents.extraRemarks),
-      ],
-    };
-  }
-
-  /** Lists the running narrations that have parts which this one still needs. */
-  async #listSharing(
-    status: NarrationStatus,
-    { narration, parts, tasks }: NarrationSnapshot,
-  ): Promise<string[]> {
-    if (status !== "planned" && status !== "running") return [];
-    const missing = parts
-      .map(({ fingerprint }) => fingerprint)
-      .filter((fingerprint) => tasks.get(fingerprint)?.some((task) => task.status === "saved") !== true);
-    if (missing.length === 0) return [];
-    const others = await listNarrationsWith(this.#deps.ledger, missing, narration.id);
-    return others.filter((other) => other.status === "running").map(({ id }) => id);
-  }
-
-  /** Returns the narration as it would be planned with changed choices. */
-  async #preview(
-    snapshot: NarrationSnapshot,
-    choices: readonly PartRow[],
-    shouldSkipFailed: boolean | null = null,
-  ): Promise<NarrationSnapshot> {
-    const { narration } = snapshot;
-    const changed = new Map(choices.map((row) => [row.position, row]));
-    const fingerprints = choices.map(({ fingerprint }) => fingerprint);
-    const tasks = await readTasksOf(this.#deps.ledger, narration, fingerprints);
-    return {
-      ...snapshot,
-      narration: {
-        ...narration,
-        status: "planned",
-        skip_failed: Number(shouldSkipFailed ?? narration.skip_failed),
-      },
-      parts: snapshot.parts.map((part) => changed.get(part.position) ?? part),
-      tasks: new Map([...snapshot.tasks, ...tasks]),
-      files: [],
-    };
   }
 }

@@ -13,7 +13,7 @@ import {
 import { countCodePoints, takeFirstCodePoints } from "../contract/unicode.ts";
 import type { NarrationInput } from "../files/input-format.ts";
 import type { NarrateSource } from "../narration/load-narration.ts";
-import type { NarrateChanges } from "../narration/narrations.ts";
+import type { NarrateChanges } from "../narration/narration-answers.ts";
 import { narrationSettingsSchema } from "../narration/planning/stored-plan.ts";
 import { DEFAULT_PAUSE_SECONDS } from "../narration/text/plan-types.ts";
 import { toEdits, toRetakes, toSpeakerLines } from "./argument-shapes.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Database } from "../../../src/ledger/database.ts";
 import { sql } from "../../../src/ledger/kysely-driver.ts";
 import { TABLE_NAMES } from "../../../src/ledger/schema.ts";
-import type { NarrateChanges } from "../../../src/narration/narrations.ts";
+import type { NarrateChanges } from "../../../src/narration/narration-answers.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
 import { paragraph } from "../narrator.ts";
 import type { WorkflowCode } from "./code-under-test.ts";
