@@ -22,7 +22,7 @@ const database = await openDatabase({
 });
 const { id } = await database.run((db) =>
   db
-    .selectFrom("agm_task")
+    .selectFrom("agm_current_attempt")
     .select("id")
     .where("status", "=", "saved")
     .orderBy("created_at_ms")

@@ -87,7 +87,7 @@ async function readLimitFacts(
   const { tx, ledger, nowSteadyMs, cooldownUntilMs, sends } = gate;
   const timing = buildLimitTiming(ledger.timeScale);
   const open = await tx
-    .selectFrom("agm_task")
+    .selectFrom("agm_current_attempt")
     .select(["status", "sent_steady_ms", "lease_until_steady_ms"])
     .where(hasRareStatus(...OPEN_STATUSES))
     .where("api_key_id", "=", ledger.identity.apiKeyId)
@@ -118,14 +118,14 @@ async function readLimitFacts(
 async function isCallWaiting(open: OpenTransaction, row: Pick<RequestRow, "id">): Promise<boolean> {
   const wishes = await open.tx
     .selectFrom("agm_wish")
-    .innerJoin("agm_task", "agm_task.id", "agm_wish.target")
+    .innerJoin("agm_current_attempt", "agm_current_attempt.id", "agm_wish.target")
     .select(["agm_wish.process", "agm_wish.lease_until_steady_ms", "owner"])
-    .select("agm_task.lease_until_steady_ms as drivenUntilMs")
-    .where("agm_task.api_key_id", "=", open.ledger.identity.apiKeyId)
-    .where("agm_task.id", "!=", row.id)
-    .where("agm_task.status", "=", "waiting")
-    .where("agm_task.error_code", "is", null)
-    .where("agm_task.note", "is", null)
+    .select("agm_current_attempt.lease_until_steady_ms as drivenUntilMs")
+    .where("agm_current_attempt.api_key_id", "=", open.ledger.identity.apiKeyId)
+    .where("agm_current_attempt.id", "!=", row.id)
+    .where("agm_current_attempt.status", "=", "waiting")
+    .where("agm_current_attempt.error_code", "is", null)
+    .where("agm_current_attempt.note", "is", null)
     .execute();
   return wishes.some(
     ({ owner, drivenUntilMs, ...wish }) =>
@@ -284,7 +284,7 @@ const readFirstPayer = (
   { task_id }: RequestPatch,
 ): Promise<Pick<RequestRow, "payer" | "payer_run"> | undefined> =>
   tx
-    .selectFrom("agm_payment")
+    .selectFrom("agm_request_attempt")
     .select(["payer", "payer_run"])
     .where("task_id", "=", task_id ?? null)
     .where("id", "!=", id)

@@ -26,7 +26,7 @@ const columns = [
 const taskKey = sql`COALESCE(task_id, fingerprint || '#' || n)`;
 
 /** Whether a service has answered an attempt that any API key has sent, for whatever payer. */
-const isAnswered = sql<boolean>`EXISTS (SELECT 1 FROM agm_payment AS other WHERE other.fingerprint = task.fingerprint
+const isAnswered = sql<boolean>`EXISTS (SELECT 1 FROM agm_request_attempt AS other WHERE other.fingerprint = task.fingerprint
   AND other.n = task.n AND other.base_url = task.base_url AND other.task_id IS NOT NULL)`;
 
 /**
@@ -35,7 +35,7 @@ const isAnswered = sql<boolean>`EXISTS (SELECT 1 FROM agm_payment AS other WHERE
  */
 export function readBill(db: Db, narrationId: string): Promise<Bill> {
   const tasks = db
-    .selectFrom("agm_payment")
+    .selectFrom("agm_request_attempt")
     .select(["fingerprint", "n", "base_url", "task_id", ...columns])
     .where("payer", "=", narrationId)
     .groupBy(["fingerprint", "n", "base_url", "task_id"]);
@@ -61,7 +61,7 @@ export interface RequestCharge {
 /** Lists what each attempt of a narration's bill was charged. */
 export async function listRequestCharges(db: Db, narrationId: string): Promise<RequestCharge[]> {
   const tasks = await db
-    .selectFrom("agm_payment")
+    .selectFrom("agm_request_attempt")
     .select(["fingerprint", sql<string | null>`MAX(body)`.as("body"), ...columns])
     .where("payer", "=", narrationId)
     .groupBy(["fingerprint", "n"])
@@ -83,7 +83,7 @@ export async function listOtherBaseUrls(db: Db, { identity }: Pick<Ledger, "iden
 /** The tasks that every API key has paid for at the service since a time, each once. */
 const selectPaidTasks = (db: Db, { identity }: Pick<Ledger, "identity">, sinceMs: number) =>
   db
-    .selectFrom("agm_payment")
+    .selectFrom("agm_request_attempt")
     .select([...columns, sql<number>`MIN(spent_at_ms)`.as("at_ms")])
     .where("base_url", "=", identity.baseUrl)
     .where("spent_at_ms", ">", sinceMs)

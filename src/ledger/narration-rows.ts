@@ -94,7 +94,7 @@ async function readTasks(
   const tasks = new Map<string, PartTask[]>();
   for (const some of splitRows(fingerprints)) {
     const rows = await tx
-      .selectFrom("agm_task")
+      .selectFrom("agm_current_attempt")
       .select(TASK_COLUMNS)
       .where("fingerprint", "in", some)
       .where("api_key_id", "in", keys)
@@ -313,11 +313,11 @@ async function countParts({ tx, ledger }: OpenTransaction, id: string) {
       eb.fn.countAll<number>().as("total"),
       sql<number | null>`SUM(CASE WHEN agm_part.problem IS NULL AND ${eb.exists(
         eb
-          .selectFrom("agm_task")
-          .select("agm_task.id")
-          .whereRef("agm_task.fingerprint", "=", "agm_part.fingerprint")
-          .where("agm_task.status", "=", "saved")
-          .where("agm_task.api_key_id", "in", keys),
+          .selectFrom("agm_current_attempt")
+          .select("agm_current_attempt.id")
+          .whereRef("agm_current_attempt.fingerprint", "=", "agm_part.fingerprint")
+          .where("agm_current_attempt.status", "=", "saved")
+          .where("agm_current_attempt.api_key_id", "in", keys),
       )} THEN 1 ELSE 0 END)`.as("saved"),
     ])
     .where("narration", "=", id)
@@ -346,7 +346,7 @@ export const readProgress = (ledger: Ledger, id: string): Promise<NarrationProgr
 export const listOpenRequests = (ledger: Ledger, narrationId: string): Promise<RequestRow[]> =>
   ledger.database.run((db) =>
     db
-      .selectFrom("agm_task")
+      .selectFrom("agm_current_attempt")
       .selectAll()
       .where("fingerprint", "in", (eb) =>
         eb.selectFrom("agm_part").select("fingerprint").where("narration", "=", narrationId),

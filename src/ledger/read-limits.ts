@@ -59,7 +59,7 @@ export const startReadCooldown = (ledger: Ledger, pauseMs: number): Promise<void
 export const readSincePollMs = (ledger: Ledger, id: string): Promise<number> =>
   runSnapshot(ledger, async ({ tx, nowSteadyMs }) => {
     const row = await tx
-      .selectFrom("agm_task")
+      .selectFrom("agm_current_attempt")
       .select("polled_steady_ms")
       .where("id", "=", id)
       .executeTakeFirst();

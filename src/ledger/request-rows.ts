@@ -83,12 +83,12 @@ function pickColumns<Column extends keyof RequestRow>(
 
 /** Reads a request; `undefined` if it is not stored, or if its row is damaged. */
 export const readRequest = async (db: Db, id: string): Promise<RequestRow | undefined> =>
-  parseRequests(await db.selectFrom("agm_task").selectAll().where("id", "=", id).execute())[0];
+  parseRequests(await db.selectFrom("agm_current_attempt").selectAll().where("id", "=", id).execute())[0];
 
 /** Finds requests at this service that this process may see, those of its own API key first, then the eldest. */
 const findVisible = async (
   ledger: Ledger,
-  view: "agm_task" | "agm_payment",
+  view: "agm_current_attempt" | "agm_request_attempt",
   column: "id" | "task_id" | "fingerprint",
   value: string,
 ): Promise<RequestRow[]> =>
@@ -109,15 +109,15 @@ const findVisible = async (
 
 /** Finds the request of a handle. */
 export const findRequest = async (ledger: Ledger, id: string): Promise<RequestRow | undefined> =>
-  (await findVisible(ledger, "agm_task", "id", id))[0];
+  (await findVisible(ledger, "agm_current_attempt", "id", id))[0];
 
 /** Finds the attempts, current or earlier, to which the service gave a task id. */
 export const findAttemptsOfTask = (ledger: Ledger, taskId: string): Promise<RequestRow[]> =>
-  findVisible(ledger, "agm_payment", "task_id", taskId);
+  findVisible(ledger, "agm_request_attempt", "task_id", taskId);
 
 /** Finds the requests of a text, settings and take, one for each API key. */
 export const findRequestsByFingerprint = (ledger: Ledger, fingerprint: string): Promise<RequestRow[]> =>
-  findVisible(ledger, "agm_task", "fingerprint", fingerprint);
+  findVisible(ledger, "agm_current_attempt", "fingerprint", fingerprint);
 
 /** Finds requests whose text differs at most in typing or pronunciations, the newest first. */
 export async function findRequestsByLoose(
@@ -126,18 +126,20 @@ export async function findRequestsByLoose(
   loose: readonly string[],
   apiKeys: "own" | "visible",
 ): Promise<RequestRow[]> {
-  let select = db.selectFrom("agm_task").selectAll().where("loose", "in", loose);
+  let select = db.selectFrom("agm_current_attempt").selectAll().where("loose", "in", loose);
   select =
     apiKeys === "own"
       ? select.where("api_key_id", "=", ledger.identity.apiKeyId)
-      : select.where(isVisible(ledger, "agm_task.api_key_id"));
+      : select.where(isVisible(ledger, "agm_current_attempt.api_key_id"));
   return parseRequests(await select.orderBy("created_at_ms", "desc").execute());
 }
 
 /** Selects requests by the status of their current attempt, by the index of all attempts, which few rows match. */
 export const hasRareStatus =
   (...statuses: readonly AttemptStatus[]) =>
-  (eb: ExpressionBuilder<Tables, "agm_task">): ExpressionWrapper<Tables, "agm_task", SqlBool> =>
+  (
+    eb: ExpressionBuilder<Tables, "agm_current_attempt">,
+  ): ExpressionWrapper<Tables, "agm_current_attempt", SqlBool> =>
     eb.and([
       eb("id", "in", eb.selectFrom("agm_attempt").select("request").where("status", "in", statuses)),
       eb("status", "in", statuses),
@@ -171,7 +173,7 @@ export async function listRequests(ledger: Ledger, query: ListQuery): Promise<Re
       (includesParts ? [1, 0] : [1]).map((listed) => [each, listed] as const),
     )) {
       let select = db
-        .selectFrom("agm_task")
+        .selectFrom("agm_current_attempt")
         .selectAll()
         .where("api_key_id", "=", key)
         .where("is_listed", "=", isListed)
@@ -195,7 +197,7 @@ const LASTING_ERRORS = ["not_found", "too_large", "unexpected_response"] as cons
 export const listResumable = (ledger: Ledger, limit: number): Promise<string[]> =>
   ledger.database.run(async (db) => {
     const rows = await db
-      .selectFrom("agm_task")
+      .selectFrom("agm_current_attempt")
       .select("id")
       .where(hasRareStatus("queued", "processing", "succeeded"))
       .where("api_key_id", "=", ledger.identity.apiKeyId)

@@ -11,7 +11,7 @@ import { OUTPUT_FORMATS, SAMPLE_RATES } from "../contract/audio-format.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 
 /** Grows with every change of the tables or of stored values. A ledger with another version is refused in words. */
-export const SCHEMA_VERSION = 13;
+export const SCHEMA_VERSION = 14;
 
 /**
  * How an attempt stands. `waiting`: nothing was sent. `unresolved`: sent or about to be sent, answer unseen. `saved`:
@@ -260,12 +260,12 @@ const viewShape = {
   is_current: int,
 };
 /** An attempt with its request, what it costs, and whether the service may be working on it. */
-const paymentSchema = z.object({ ...requestShape, ...attemptShape, ...viewShape });
+const requestAttemptSchema = z.object({ ...requestShape, ...attemptShape, ...viewShape });
 
 /** A request with its current attempt. */
-export type RequestRow = z.infer<typeof paymentSchema>;
+export type RequestRow = z.infer<typeof requestAttemptSchema>;
 
-const readColumnsSchema = paymentSchema.partial();
+const readColumnsSchema = requestAttemptSchema.partial();
 /** Whether the columns that were read of a request are as they must be. */
 export const isWhole = (row: Partial<RequestRow>): boolean => readColumnsSchema.safeParse(row).success;
 export type NarrationRow = z.infer<typeof narrationSchema>;
@@ -279,9 +279,9 @@ export type HandleRow = Row<typeof handleShape>;
 
 export type Tables = { [Name in keyof typeof TABLES]: Row<(typeof TABLES)[Name]["columns"]> } & {
   /** All attempts: a view. */
-  agm_payment: RequestRow;
+  agm_request_attempt: RequestRow;
   /** The current attempt of each request: a view. */
-  agm_task: RequestRow;
+  agm_current_attempt: RequestRow;
 };
 
 // The casts are sound, because no shape has other keys.
@@ -296,7 +296,8 @@ function parseRows<Row>(schema: z.ZodType<Row>, rows: readonly unknown[]): Row[]
     return parsed.success ? [parsed.data] : [];
   });
 }
-export const parseRequests = (rows: readonly unknown[]): RequestRow[] => parseRows(paymentSchema, rows);
+export const parseRequests = (rows: readonly unknown[]): RequestRow[] =>
+  parseRows(requestAttemptSchema, rows);
 export const parseNarrations = (rows: readonly unknown[]): NarrationRow[] => parseRows(narrationSchema, rows);
 
 // ---- SQL ----
@@ -318,7 +319,7 @@ function buildTable(name: string, shape: z.core.$ZodShape, primaryKey: string | 
 
 const OPEN_LIST = `(${OPEN_STATUSES.map((status) => `'${status}'`).join(", ")})`;
 
-const PAYMENT = `SELECT r.*, a.n, ${ATTEMPT_COLUMNS.map((column) => `a.${column}`).join(", ")},
+const REQUEST_ATTEMPT = `SELECT r.*, a.n, ${ATTEMPT_COLUMNS.map((column) => `a.${column}`).join(", ")},
     CASE WHEN a.is_paid = 0 THEN 0
       WHEN a.status IN ('succeeded', 'saved', 'failed') THEN COALESCE(a.charged_credits, ${RESERVED_CREDITS})
       WHEN a.maybe > 0 OR a.task_id IS NOT NULL THEN ${RESERVED_CREDITS} ELSE 0 END AS spent,
@@ -330,8 +331,8 @@ const PAYMENT = `SELECT r.*, a.n, ${ATTEMPT_COLUMNS.map((column) => `a.${column}
 /** Both engines create the tables, views and indexes with these statements. */
 export const SCHEMA_STATEMENTS: readonly string[] = [
   ...Object.entries(TABLES).map(([name, { columns, primaryKey }]) => buildTable(name, columns, primaryKey)),
-  `CREATE VIEW agm_payment AS ${PAYMENT}`,
-  `CREATE VIEW agm_task AS ${PAYMENT} AND a.n = r.attempt`,
+  `CREATE VIEW agm_request_attempt AS ${REQUEST_ATTEMPT}`,
+  `CREATE VIEW agm_current_attempt AS ${REQUEST_ATTEMPT} AND a.n = r.attempt`,
   "CREATE INDEX agm_request_newest ON agm_request (api_key_id, is_listed, created_at_ms DESC, id)",
   "CREATE INDEX agm_request_fingerprint ON agm_request (fingerprint)",
   "CREATE INDEX agm_request_loose ON agm_request (loose)",

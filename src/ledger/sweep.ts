@@ -11,7 +11,7 @@ export const deleteOldRefusals = (ledger: Ledger): Promise<void> =>
   ledger.database.tx(async (tx) => {
     const before = ledger.clock.wallMs() - REFUSAL_DAYS * DAY_MS;
     const old = await tx
-      .selectFrom("agm_task")
+      .selectFrom("agm_current_attempt")
       .select("id")
       .where(hasRareStatus("waiting"))
       .where("error_code", "is not", null)

@@ -17,7 +17,7 @@ interface Others {
 const readOthers = ({ ledger, timing }: StepDeps, refused: RequestRow): Promise<Others> =>
   ledger.database.snapshot(async (tx, nowSteadyMs) => {
     const select = tx
-      .selectFrom("agm_task")
+      .selectFrom("agm_current_attempt")
       .select(["id", "status", "is_open", "sent_steady_ms", "polled_steady_ms"])
       .where("api_key_id", "=", ledger.identity.apiKeyId)
       .where("id", "!=", refused.id);

@@ -99,7 +99,7 @@ it("every query finds its rows by an index", async () => {
   const texts = new Set(
     prepare.mock.calls
       .map(([text]) => text)
-      .filter((text) => /agm_(?:task|payment|request|attempt)/.test(text)),
+      .filter((text) => /agm_(?:current|request|attempt)/.test(text)),
   );
   expect(texts.size).toBeGreaterThan(20);
   const listScans = (text: string): string[] =>
@@ -108,7 +108,7 @@ it("every query finds its rows by an index", async () => {
       .filter(({ detail }) => SCAN.test(detail) && !PARTIAL_INDEXES.test(detail))
       .map(({ detail }) => `${detail}: ${text}`);
   expect([...texts].flatMap(listScans)).toEqual([]);
-  expect(listScans("SELECT * FROM agm_task WHERE file_name = ?")).toHaveLength(1);
+  expect(listScans("SELECT * FROM agm_current_attempt WHERE file_name = ?")).toHaveLength(1);
   // What few rows have is found by that, not by reading all rows of the API key.
   const rare = [...texts].filter((text) => text.includes('from "agm_attempt" where "status" in'));
   expect(rare.length).toBeGreaterThan(3);

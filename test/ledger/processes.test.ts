@@ -96,7 +96,7 @@ function processesSuite(name: string, openFactory: () => Promise<StorageFactory>
       expect(admitted.length).toBeGreaterThanOrEqual(120);
       const ledger = await openHere(storage);
       const rows = await ledger.database.run((db) =>
-        db.selectFrom("agm_task").select(["id", "status", "spent"]).execute(),
+        db.selectFrom("agm_current_attempt").select(["id", "status", "spent"]).execute(),
       );
       const stored = new Map(rows.map((row) => [row.id, row]));
       expect(written.filter((id) => !stored.has(id))).toEqual([]);
@@ -178,7 +178,7 @@ function processesSuite(name: string, openFactory: () => Promise<StorageFactory>
     const findOnly = (ledger: Ledger, text: string): Promise<RequestRow> =>
       ledger.database.run((db) =>
         db
-          .selectFrom("agm_task")
+          .selectFrom("agm_current_attempt")
           .selectAll()
           .where("fingerprint", "=", text)
           .where("base_url", "=", ledger.identity.baseUrl)

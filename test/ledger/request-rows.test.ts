@@ -188,7 +188,11 @@ for (const { engine, whyNot, createPlace } of listEngines(databasesOfFile())) {
       const stranger = await openLedgerAt(where, { apiKeyId: "stranger" });
       await place(stranger, "refused to a stranger", refusal, false);
       const left = async (): Promise<string[]> =>
-        (await ledger.database.run((db) => db.selectFrom("agm_task").select("fingerprint").execute()))
+        (
+          await ledger.database.run((db) =>
+            db.selectFrom("agm_current_attempt").select("fingerprint").execute(),
+          )
+        )
           .map(({ fingerprint }) => fingerprint)
           .sort();
       where.clock.skip(30 * DAY_MS);

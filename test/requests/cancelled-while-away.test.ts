@@ -64,7 +64,7 @@ async function openAtAdmission() {
   const opened = await openInCooldown(async ({ ledger }) => {
     const admitted = await ledger.database.run((db) =>
       db
-        .selectFrom("agm_task")
+        .selectFrom("agm_current_attempt")
         .select("id")
         .where("status", "=", "unresolved")
         .where("body", "like", "%Cancelled%")

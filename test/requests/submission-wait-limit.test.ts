@@ -50,7 +50,7 @@ it("a job without a free rate slot gives up after 65 minutes, unsent and retryab
   expect(end?.retryable).toBe(true);
   expect(end?.idempotencyKey).toMatch(/^agm1-/);
   const rows = await deps.ledger.database.run((db) =>
-    db.selectFrom("agm_task").select(["status", "send_id", "spent", "owner"]).execute(),
+    db.selectFrom("agm_current_attempt").select(["status", "send_id", "spent", "owner"]).execute(),
   );
   expect(rows).toEqual([{ status: "waiting", send_id: null, spent: 0, owner: null }]);
 });

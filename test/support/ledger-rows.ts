@@ -45,13 +45,13 @@ const FIELDS =
 
 /** Finds the requests of all API keys with their current attempts, newest first. Parts of narrations, too. */
 export const recordsQuery = (baseUrl: string): LedgerQuery => ({
-  text: `SELECT ${FIELDS} FROM agm_task WHERE base_url = ? ORDER BY created_at_ms DESC, id`,
+  text: `SELECT ${FIELDS} FROM agm_current_attempt WHERE base_url = ? ORDER BY created_at_ms DESC, id`,
   values: [baseUrl],
 });
 
 /** Finds the attempts of all API keys, earlier ones too. */
 export const attemptsQuery = (baseUrl: string): LedgerQuery => ({
-  text: `SELECT ${FIELDS} FROM agm_payment WHERE base_url = ? ORDER BY created_at_ms DESC, id, n`,
+  text: `SELECT ${FIELDS} FROM agm_request_attempt WHERE base_url = ? ORDER BY created_at_ms DESC, id, n`,
   values: [baseUrl],
 });
 
@@ -68,7 +68,7 @@ export const FILES_QUERY: LedgerQuery = {
 export const spentCreditsQuery = (baseUrl: string): LedgerQuery => ({
   text: `SELECT coalesce(sum(coalesce(known, most)), 0) AS total FROM (
     SELECT max(spent) AS most, max(CASE WHEN status IN ('succeeded', 'saved', 'failed') THEN spent END) AS known
-    FROM agm_payment WHERE base_url = ? AND spent_at_ms > ?
+    FROM agm_request_attempt WHERE base_url = ? AND spent_at_ms > ?
     GROUP BY coalesce(task_id, fingerprint || '#' || n)) AS task`,
   values: [baseUrl, Date.now() - BUDGET_WINDOW_MS],
 });
