@@ -1,4 +1,5 @@
 /** Says what to do about a narration, for an assistant and for a person at a shell. */
+import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { parseErrorCode, type Reader, type Wording } from "../errors.ts";
 import { REMEDIES } from "../remedies.ts";
 import type { ListedNarration } from "./listed-narrations.ts";
@@ -81,8 +82,8 @@ function describePlannedStep(view: NarrationView, call: string, option: string):
     assistant:
       view.parts.saved === view.parts.total
         ? `${capitalize(call)} and max_credits ${Math.max(1, charged)}: everything is paid for, so it costs nothing.`
-        : `Tell the user length and price. ${mend("assistant")}When they agree: ${call} and max_credits ${suggestedMax}${describeRepeats(view)}, a ceiling${least}: about ${estimate} are charged${charged > 0 ? " in all" : ""}, the rest is only held meanwhile.`,
-    terminal: `${mend("terminal")}To make it${how}: about ${toCome} are charged, the rest is only held meanwhile.`,
+        : `Tell the user length and price. ${mend("assistant")}When they agree: ${call} and max_credits ${suggestedMax}${describeRepeats(view)}, a ceiling${least}: about ${estimate} are charged${charged > 0 ? " in all" : ""}; each part holds ${RESERVED_CREDITS} until it ends.`,
+    terminal: `${mend("terminal")}To make it${how}: about ${toCome} are charged; each part holds ${RESERVED_CREDITS} until it ends.`,
   };
 }
 

@@ -88,11 +88,13 @@ export function describePlannedFiles({ chapterFileCount }: NarrationView): strin
     : `${chapterFileCount} files, one for each chapter.`;
 }
 
-/** Lists the chapters of a plan with number, length and price. */
+/** Lists the chapters of a plan with number, length and price. The rows of a sheet are too many for a list. */
 export function formatChapterList(
-  { chapters, isOfChosen }: NarrationView,
+  { chapters, isOfChosen, isSheet, status, parts }: NarrationView,
   reader: Reader = "assistant",
 ): string {
+  if (isSheet && status === "planned" && parts.total > 1 && !isOfChosen)
+    return `Some rows only: the file again, with ${reader === "terminal" ? "--chapters" : "chapters"} "1-2" (the first two) or their names.`;
   if (chapters.length === 0) return "";
   const rows = chapters.slice(0, MAX_CHAPTERS_SHOWN).map(({ number, title, seconds, credits }) => {
     const name = title === null ? "(before the first heading)" : JSON.stringify(shortenExcerpt(title));

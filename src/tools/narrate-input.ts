@@ -94,7 +94,7 @@ export const narrateInput = z.strictObject({
   ),
   narration_id: optional(
     stringSchema.trim(),
-    "Instead of text or file; goes on with max_credits. Voices, format, pauses and files stay",
+    "Instead of text or file; goes on with max_credits. Voices, pronounce, format, pauses, files stay",
   ),
   max_credits: optional(
     // 0 counts as an omitted limit, because some clients turn null into 0.
@@ -112,7 +112,7 @@ export const narrateInput = z.strictObject({
         "must be a list of { quote, replacement }",
       ),
     ),
-    "With narration_id: other words for a quote that is there once",
+    "With narration_id: other words for a quote that occurs once",
   ),
   stop: optional(booleanSchema, "Nothing more is created"),
   ...narrationSettingsSchema.shape,
@@ -134,7 +134,7 @@ export const narrateInput = z.strictObject({
   ),
   chapters: optional(
     z.preprocess(toChapterList, z.string("must be numbers or a title")),
-    'Only these: "1, 3-5", or a title; rows of a .csv',
+    'Only these: "1, 3-5" or a title; rows of a .csv',
   ),
   retakes: optional(
     z.preprocess(

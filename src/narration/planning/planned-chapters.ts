@@ -17,9 +17,14 @@ import { toRemarkOnWholeText } from "./unspoken-remarks.ts";
  */
 export function findPlannedChapters(plan: StoredPlan, wanted: string) {
   if (plan.fileLayout === "rows") {
-    throw new AudioError("invalid_request", "Rows of a stored sheet are not chosen. Nothing was sent.", {
-      remedy: 'Give the sheet again as file, with chapters; one row of it is quoted, as "row 5".',
-    });
+    throw new AudioError(
+      "invalid_request",
+      "Rows of a sheet cannot be chosen by a narration. Nothing was sent.",
+      {
+        remedy:
+          'For some rows: the sheet again as file, with chapters "1-2" (the first two) or their names. For another take of one row: its quote, as "row 5", by its number in the sheet.',
+      },
+    );
   }
   const chapters = plan.chapters.map(({ title, level = null }) => ({ title, level }));
   const chosenIndexes = parseChapterChoice(chapters, wanted);

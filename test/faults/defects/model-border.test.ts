@@ -33,7 +33,7 @@ describe("a client that declares that it can ask its user", () => {
     const outcome = await server.call("narrate", { ...plan, wait_seconds: 5 });
     expect(outcome.structuredContent).toMatchObject({ status: "planned" });
     expect(resultTextOf(outcome)).toMatch(
-      /a ceiling .*: about \d+ are charged, the rest is only held meanwhile/,
+      /a ceiling .*: about \d+ are charged; each part holds 150 until it ends/,
     );
     expect(server.lines.join("\n")).toContain("elicitation/create");
     expect(setup.service.exchanges).toEqual([]);

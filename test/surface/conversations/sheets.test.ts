@@ -35,6 +35,7 @@ describeConversations("The lines of a game", [
       const plan = await assistant.call("narrate", { file: "lines.csv" });
       plan.says(
         /40 files, one for each row/,
+        /Some rows only: the file again, with chapters \\?"1-2\\?" \(the first two\) or their names/,
         /about 400 credits/,
         /opal_en_zh/,
         /Nothing was sent or charged/,
