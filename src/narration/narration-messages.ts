@@ -276,7 +276,7 @@ export function describeNarration(
     ...describeProblems(view, reader),
     ...(isPlan
       ? [
-          describePlannedFiles(view),
+          describePlannedFiles(view, reader),
           summarizeChapters(view),
           ...remarks.map(({ sentence, terminal }) =>
             reader === "terminal" ? (terminal ?? sentence) : sentence,

@@ -341,7 +341,7 @@ export async function buildNarrationView(
       plan.fileLayout === "chapters" && plan.timelineEndSeconds === undefined
         ? listPlannedFiles(plan).length
         : null,
-    isOfChosen: plan.wholeTitle !== undefined,
+    isOfChosen: plan.wholeTitle !== undefined || (isSheet && plan.parts.length < plan.chapters.length),
     isTimed: plan.timelineEndSeconds !== undefined,
     canChooseSooner: canChooseSooner(viewed),
     ...totals,

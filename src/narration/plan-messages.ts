@@ -80,21 +80,24 @@ export function summarizeChapters({ chapters: chaptersAndFront }: NarrationView)
   return `${chapters.length} chapters, from ${JSON.stringify(shortenExcerpt(first))} to ${JSON.stringify(shortenExcerpt(last))}, each of ${length}${price}.`;
 }
 
-/** Confirms that each chapter becomes a file. The plan of a sheet says the same of its rows. */
-export function describePlannedFiles({ chapterFileCount }: NarrationView): string {
+/** Confirms that each chapter becomes a file, or says how rows are chosen: a sheet's plan has named its files already. */
+export function describePlannedFiles(
+  { chapterFileCount, isSheet, isOfChosen, parts }: NarrationView,
+  reader: Reader,
+): string {
+  if (isSheet && parts.total > 1 && !isOfChosen)
+    return `Some rows only: the file again, with ${reader === "terminal" ? "--chapters" : "chapters"} "1-2" (the first two) or their names.`;
   if (chapterFileCount === null) return "";
   return chapterFileCount === 1
     ? "1 file, because there is one chapter."
     : `${chapterFileCount} files, one for each chapter.`;
 }
 
-/** Lists the chapters of a plan with number, length and price. The rows of a sheet are too many for a list. */
+/** Lists the chapters of a plan with number, length and price. */
 export function formatChapterList(
-  { chapters, isOfChosen, isSheet, status, parts }: NarrationView,
+  { chapters, isOfChosen }: NarrationView,
   reader: Reader = "assistant",
 ): string {
-  if (isSheet && status === "planned" && parts.total > 1 && !isOfChosen)
-    return `Some rows only: the file again, with ${reader === "terminal" ? "--chapters" : "chapters"} "1-2" (the first two) or their names.`;
   if (chapters.length === 0) return "";
   const rows = chapters.slice(0, MAX_CHAPTERS_SHOWN).map(({ number, title, seconds, credits }) => {
     const name = title === null ? "(before the first heading)" : JSON.stringify(shortenExcerpt(title));
