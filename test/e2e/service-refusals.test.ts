@@ -77,7 +77,7 @@ describe("a submission that the service delays", () => {
       /asked for a pause; about \d+ s to go.*goes on by itself and saves the file/,
     );
     expect(outcome.next_step).toBe(
-      `Call get_task with task_id ${outcome.task_id} and wait_seconds 2: it waits for the file.`,
+      `Call get_task with task_id ${outcome.task_id} and wait_seconds 45: it waits for the file.`,
     );
     const waited = taskOf(await client.call("get_task", { task_id: outcome.task_id, wait_seconds: 60 }));
     expect(waited).toMatchObject({ status: "succeeded", task_id: expect.stringMatching(/^task-/) });
