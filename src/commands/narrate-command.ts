@@ -94,7 +94,7 @@ function describeInterrupted({ parts, credits }: NarrationView, isSandbox: boole
   if (parts.running > 0)
     return `${saved}${running} ${command} fetches what was paid for, and goes on; it pays for nothing twice.`;
   if (credits.reserved > 0)
-    return `${saved} The service has not said whether it has what was sent. ${command} finds out, and goes on; it pays for nothing twice.`;
+    return `${saved} ${credits.reserved} credits stay reserved for what has no answer yet, or is not needed any more. ${command} finds out what was made of it, and goes on; it pays for nothing twice.`;
   if (parts.saved + parts.failed + credits.charged > 0)
     return `${saved} Nothing is with the service. ${command} goes on, and pays for nothing twice.`;
   return `${saved} Nothing was sent. The same command begins again.`;

@@ -302,26 +302,41 @@ export interface NarrationProgress
   extends Pick<NarrationSnapshot, "narration" | "isWanted" | "pace" | "bill"> {
   readonly savedPartCount: number;
   readonly totalPartCount: number;
+  /** The requests whose audio is not saved, and has not failed. Equal parts share one. */
+  readonly missingCount: number;
 }
 
 /** Counts the saved parts of narrations, which this process may see. */
 async function countParts({ tx, ledger }: OpenTransaction, id: string) {
   const keys = await listVisibleApiKeys(tx, ledger);
-  return await tx
+  const counts = await tx
     .selectFrom("agm_part")
-    .select((eb) => [
-      eb.fn.countAll<number>().as("total"),
-      sql<number | null>`SUM(CASE WHEN agm_part.problem IS NULL AND ${eb.exists(
-        eb
-          .selectFrom("agm_current_attempt")
-          .select("agm_current_attempt.id")
-          .whereRef("agm_current_attempt.fingerprint", "=", "agm_part.fingerprint")
-          .where("agm_current_attempt.status", "=", "saved")
-          .where("agm_current_attempt.api_key_id", "in", keys),
-      )} THEN 1 ELSE 0 END)`.as("saved"),
-    ])
+    .select((eb) => {
+      const has = (...statuses: readonly AttemptStatus[]) =>
+        eb.exists(
+          eb
+            .selectFrom("agm_current_attempt")
+            .select("agm_current_attempt.id")
+            .whereRef("agm_current_attempt.fingerprint", "=", "agm_part.fingerprint")
+            .where("agm_current_attempt.status", "in", statuses)
+            .where("agm_current_attempt.api_key_id", "in", keys),
+        );
+      const isWhole = sql`agm_part.problem IS NULL`;
+      return [
+        eb.fn.countAll<number>().as("total"),
+        sql<number | null>`SUM(CASE WHEN ${isWhole} AND ${has("saved")} THEN 1 ELSE 0 END)`.as("saved"),
+        sql<number>`COUNT(DISTINCT CASE WHEN ${isWhole} AND NOT ${has("saved", "failed")} THEN agm_part.fingerprint END)`.as(
+          "missing",
+        ),
+      ];
+    })
     .where("narration", "=", id)
     .executeTakeFirstOrThrow();
+  return {
+    savedPartCount: Number(counts.saved ?? 0),
+    totalPartCount: Number(counts.total),
+    missingCount: Number(counts.missing),
+  };
 }
 
 /** Reads how far a narration is, without its parts; `undefined` if its row is gone. */
@@ -330,13 +345,11 @@ export const readProgress = (ledger: Ledger, id: string): Promise<NarrationProgr
     const { tx } = open;
     const narration = await selectNarration(tx, id);
     if (narration === undefined) return undefined;
-    const { total, saved } = await countParts(open, id);
     const wishes = await listStandingWishes(open, id);
     return {
       narration,
       isWanted: deriveWanted(ledger, narration, wishes).isWanted,
-      savedPartCount: Number(saved ?? 0),
-      totalPartCount: Number(total),
+      ...(await countParts(open, id)),
       pace: await readPace(open, narration),
       bill: await readBill(tx, id),
     };

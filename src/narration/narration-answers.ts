@@ -99,8 +99,7 @@ export class NarrationAnswers {
     const view = await buildNarrationView(this.#deps, viewed);
     const standstill = view.status === "running" ? await this.explainStandstill(view.narrationId) : null;
     if (standstill === null) return view;
-    const { parts, seconds } = view;
-    const missingCount = parts.total - parts.saved;
+    const { missingCount, seconds } = view;
     const left = estimateSecondsLeft(viewed.pace, missingCount, this.#deps.clock.wallMs(), standstill);
     return { ...view, seconds: { ...seconds, left }, standstill };
   }
@@ -149,7 +148,7 @@ export class NarrationAnswers {
     };
   }
 
-  /** Lists the running narrations that have parts which this one still needs. */
+  /** Lists the running narrations of this API key that have parts which this one still needs: another account would pay. */
   async #listSharing(
     status: NarrationStatus,
     { narration, parts, tasks }: NarrationSnapshot,
@@ -159,8 +158,11 @@ export class NarrationAnswers {
       .map(({ fingerprint }) => fingerprint)
       .filter((fingerprint) => tasks.get(fingerprint)?.some((task) => task.status === "saved") !== true);
     if (missing.length === 0) return [];
-    const others = await listNarrationsWith(this.#deps.ledger, missing, narration.id);
-    return others.filter((other) => other.status === "running").map(({ id }) => id);
+    const { ledger } = this.#deps;
+    const others = await listNarrationsWith(ledger, missing, narration.id);
+    return others
+      .filter((other) => other.status === "running" && other.api_key_id === ledger.identity.apiKeyId)
+      .map(({ id }) => id);
   }
 
   /** Returns the narration as it would be planned with changed choices. */

@@ -30,11 +30,10 @@ export const sumSeconds = (files: NarrationView["files"]): number =>
 
 /** Describes the progress of a running narration in one line. */
 export function describeProgress(
-  { pace, savedPartCount, totalPartCount, bill }: NarrationProgress,
+  { pace, savedPartCount, totalPartCount, missingCount, bill }: NarrationProgress,
   nowMs: number,
   standstill: Standstill | null,
 ): string {
-  const missingCount = totalPartCount - savedPartCount;
   const secondsLeft = estimateSecondsLeft(pace, missingCount, nowMs, standstill);
   const time = missingCount > 0 && secondsLeft !== null ? `; about ${formatDuration(secondsLeft)} left` : "";
   const soFar = `Part ${savedPartCount} of ${totalPartCount} saved; ${Math.round(bill.charged)} credits`;

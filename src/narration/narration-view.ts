@@ -216,7 +216,13 @@ function deriveTotals(
   const prices = toPay.map(({ credits }) => credits);
   // Another take may have been chosen for a part that runs, so that its reservation helps nothing any more.
   const unneeded = Math.max(0, reserved - needed.length * RESERVED_CREDITS);
+  const isToCome = ({ status: each }: PartOutlook): boolean =>
+    each !== "saved" && each !== "failed" && each !== "skipped";
+  const toCome = status === "running" ? outlook.filter(isToCome) : toPay;
+  const missingCount = new Set(toCome.map(({ part }) => part.fingerprint)).size;
   return {
+    /** The requests whose audio is still to be saved. Equal parts share one. */
+    missingCount,
     parts: {
       total: outlook.length,
       saved: saved.length,
@@ -246,7 +252,7 @@ function deriveTotals(
       estimate: Math.round(sum(outlook.map(({ seconds }) => seconds))),
       saved: Math.round(sum(saved.map(({ seconds }) => seconds))),
       /** Estimated seconds until the narration is finished; `null` if the narration does not run. */
-      left: status === "running" ? estimateSecondsLeft(pace, outlook.length - saved.length, nowMs) : null,
+      left: status === "running" ? estimateSecondsLeft(pace, missingCount, nowMs) : null,
     },
     /** Number of parts to pay for that are so short that each costs the least that is charged. */
     shortPartCount: toPay.filter(({ speechSeconds }) => speechSeconds < MINIMUM_CHARGE_SECONDS).length,

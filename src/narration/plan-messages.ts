@@ -8,7 +8,7 @@ import { shortenExcerpt } from "./text/excerpt.ts";
 
 /** States the parts, the length and the price of a plan. */
 export function describePlan(
-  { parts, credits, seconds, retakenPartCount }: NarrationView,
+  { parts, missingCount, credits, seconds, retakenPartCount }: NarrationView,
   reader: Reader,
 ): string {
   const takes =
@@ -17,7 +17,7 @@ export function describePlan(
       : ` ${formatCount(retakenPartCount, "part")} in another take or at another speed.`;
   const missing = parts.total - parts.saved;
   const limit = reader === "terminal" ? "--max-credits" : "max_credits";
-  const more = `${takes}${describeMinimumTime(missing, reader)} Nothing was sent or charged.`;
+  const more = `${takes}${describeMinimumTime(missingCount, reader)} Nothing was sent or charged.`;
   if (credits.charged > 0) {
     const toCome = credits.estimate - credits.charged;
     return `A plan: ${formatCount(missing, "part")} to be made for about ${toCome} credits, beside the ${credits.charged} charged for it so far; ${limit} counts both.${more}`;

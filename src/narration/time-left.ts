@@ -7,6 +7,8 @@ import type { Standstill } from "../requests/activity.ts";
 const USUAL_MAKING_SECONDS = 15;
 /** Many parts take longer than the average. An estimate may be somewhat high, and should not be low. */
 const MAKING_MARGIN = 0.2;
+/** What took longer was not looked at: its process had ended, or the machine slept. */
+const MAX_MAKING_SECONDS = 600;
 const DOWNLOAD_SECONDS = 2;
 /** Parts that are sent so much more slowly than the limit allows share it with others, and go on so. */
 const SLOW_FACTOR = 1.5;
@@ -35,9 +37,9 @@ export function forecastSaves(
 ): SaveForecast | null {
   const heldSeconds = standstill == null ? 0 : standstill.waitSeconds;
   if (heldSeconds === null) return null;
-  const made = attempts.flatMap(({ sentAtMs, madeAtMs }) =>
-    madeAtMs === null ? [] : [Math.max(0, madeAtMs - sentAtMs) / 1000],
-  );
+  const made = attempts
+    .flatMap(({ sentAtMs, madeAtMs }) => (madeAtMs === null ? [] : [Math.max(0, madeAtMs - sentAtMs) / 1000]))
+    .filter((seconds) => seconds <= MAX_MAKING_SECONDS);
   const averageSeconds = made.reduce((sum, each) => sum + each, USUAL_MAKING_SECONDS) / (made.length + 1);
   const marginSeconds = averageSeconds * MAKING_MARGIN + DOWNLOAD_SECONDS;
   const sent = new Map<string, number>();
@@ -50,8 +52,10 @@ export function forecastSaves(
     sent.set(request, madeAtMs === null ? slotEnd + marginSeconds : DOWNLOAD_SECONDS);
   }
   const sentAt = attempts.map(({ sentAtMs }) => Math.min(0, (sentAtMs - nowMs) / 1000)).sort((a, b) => a - b);
-  const [first = 0, last = 0] = [sentAt[0], sentAt.at(-1)];
-  const seenPauseSeconds = (last - first) / Math.max(1, sentAt.length - 1);
+  const last = sentAt.at(-1) ?? 0;
+  const pauses = sentAt.slice(1).map((at, index) => at - (sentAt[index] ?? at));
+  // The lower of two in the middle, because a pause may be a night between two runs of the program.
+  const seenPauseSeconds = pauses.sort((a, b) => a - b)[Math.floor((pauses.length - 1) / 2)] ?? 0;
   const isSlow = seenPauseSeconds > (SLOW_FACTOR * windowSeconds) / SUBMISSIONS_PER_WINDOW;
   const pauseSeconds = isSlow ? seenPauseSeconds : 0;
   const unsent: number[] = [];
@@ -66,7 +70,11 @@ export function forecastSaves(
   return { sent, unsent };
 }
 
-/** Estimates the seconds until all parts are saved; `null` if nobody knows. */
+/**
+ * Estimates the seconds until all parts are saved; `null` if nobody knows.
+ *
+ * @param missingCount the requests whose audio is not saved and still to come. Equal parts share one
+ */
 export function estimateSecondsLeft(
   pace: RunPace,
   missingCount: number,

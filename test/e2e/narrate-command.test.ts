@@ -225,7 +225,7 @@ it.each<[string, readonly [number, string], RegExp]>([
   [
     "nobody knows whether the service has it",
     [503, "api_unavailable"],
-    /0 credits charged\. The service has not said whether it has what was sent\. The same command with --max-credits \d+ finds out, and goes on/,
+    /0 credits charged\. 150 credits stay reserved for what has no answer yet, or is not needed any more\. The same command with --max-credits \d+ finds out what was made of it, and goes on/,
   ],
 ])("Ctrl-C in narrate promises to fetch nothing if %s", async (_, [status, code], words) => {
   writeFileSync(text, buildText("One"));

@@ -97,9 +97,7 @@ it("every query finds its rows by an index", async () => {
   await readSpending(ledger);
 
   const texts = new Set(
-    prepare.mock.calls
-      .map(([text]) => text)
-      .filter((text) => /agm_(?:current|request|attempt)/.test(text)),
+    prepare.mock.calls.map(([text]) => text).filter((text) => /agm_(?:current|request|attempt)/.test(text)),
   );
   expect(texts.size).toBeGreaterThan(20);
   const listScans = (text: string): string[] =>

@@ -76,3 +76,11 @@ it("a narration goes on under the key that wants it, although a process of the o
   expect(narrator.service.tasks.size).toBe(5);
   await other.close();
 });
+
+it("a plan under another key promises nothing of parts that a narration of the earlier key is making", async () => {
+  const narration_id = await stoppedHalfway();
+  const shared = buildText("Another beginning", "Three", "Four");
+  expect((await narrator.narrate({ text: shared })).message).toContain(narration_id);
+  await narrator.restart(LATER);
+  expect((await narrator.narrate({ text: `${shared}\n\nThe end.` })).message).not.toContain(narration_id);
+});

@@ -5,7 +5,7 @@ import { RawServer } from "../faults/raw-server.ts";
 import { FAST } from "../support/bin-under-test.ts";
 import { FakeService } from "../support/fake-service.ts";
 import { createTestFolders } from "../support/test-folders.ts";
-import { buildText, PART_BYTES } from "./narrator.ts";
+import { buildText, Narrator, PART_BYTES } from "./narrator.ts";
 
 const news = z.object({ progress: z.number(), total: z.number() });
 
@@ -28,4 +28,14 @@ it("progress counts the saved parts of all parts, and grows each time", async ()
     expect(progress).toBeLessThanOrEqual(3);
     expect(progress).toBeGreaterThan(index === 0 ? -1 : (reported[index - 1]?.progress ?? 0));
   }
+});
+
+it("parts with equal words are one task: the time to make them is that of one", async () => {
+  const narrator = await Narrator.start();
+  const plan = await narrator.narrate({
+    text: Array.from({ length: 20 }, () => "# So\n\nAll right then.").join("\n\n"),
+  });
+  expect(plan).toMatchObject({ parts: { total: 20 }, credits: { estimate: 10 } });
+  expect(plan.message).not.toContain("Making it takes");
+  await narrator.stop();
 });

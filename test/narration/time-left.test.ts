@@ -113,3 +113,18 @@ it("the time left begins with the wait for a limit, and is unknown while nobody 
   expect(estimateSecondsLeft(pace, 1, 30_000, { sentence, waitSeconds: 30 })).toBe(usual + 30);
   expect(estimateSecondsLeft(pace, 1, 30_000, { sentence, waitSeconds: null })).toBeNull();
 });
+
+it("a night in which the program did not run counts neither as making nor as a pause", () => {
+  const NIGHT = 36_000;
+  const made = makeParts(vary(14, 12, 4));
+  const last = made[4]?.sentAt ?? 0;
+  // The parts that were under way in the evening are seen to be made in the morning.
+  const seen = made.map(({ sentAt, madeAt }) => ({
+    sentAt: sentAt > last ? sentAt + NIGHT : sentAt,
+    madeAt: madeAt > last ? madeAt + NIGHT : madeAt,
+  }));
+  const now = (made[6]?.madeAt ?? 0) + NIGHT;
+  const told = estimateSecondsLeft(paceAt(seen, now), countMissing(seen, now), now * 1000) ?? 0;
+  expect(told).toBeLessThan(120);
+  expect(told).toBeGreaterThan(40);
+});

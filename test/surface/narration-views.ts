@@ -11,6 +11,7 @@ const planned: NarrationView = {
   status: "planned",
   title: "The Harbour",
   parts: { total: 12, saved: 0, running: 0, failed: 0, alreadyPaid: 0 },
+  missingCount: 12,
   credits: {
     estimate: 1050,
     charged: 0,
@@ -83,6 +84,7 @@ const running: NarrationView = {
   ...planned,
   status: "running",
   parts: { total: 12, saved: 4, running: 2, failed: 0, alreadyPaid: 1 },
+  missingCount: 8,
   credits: {
     estimate: 1040,
     charged: 262,
@@ -109,11 +111,13 @@ export const NARRATIONS: Readonly<Record<string, NarrationView>> = {
   "a plan with parts that are paid for, and text that is not spoken": {
     ...planned,
     parts: { ...planned.parts, saved: 1, alreadyPaid: 1 },
+    missingCount: 11,
     unspoken: ['Not spoken: a block of code ("npm ci").'],
   },
   "a plan of which everything is paid for": {
     ...planned,
     parts: { ...planned.parts, saved: 12, alreadyPaid: 12 },
+    missingCount: 0,
     credits: { ...planned.credits, estimate: 0, suggestedMax: 0, leastMax: 0 },
   },
   running,
@@ -228,6 +232,7 @@ export const NARRATIONS: Readonly<Record<string, NarrationView>> = {
     ...running,
     status: "planned",
     parts: { ...running.parts, saved: 11, running: 0 },
+    missingCount: 1,
     credits: {
       estimate: 1125,
       charged: 1038,
