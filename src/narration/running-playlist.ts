@@ -26,6 +26,8 @@ const EXTENSION = ".m3u8";
 const [SHORTEST_TARGET_SECONDS, LONGEST_TARGET_SECONDS] = [10, 150];
 /** A narration with at most so many missing parts is made before anybody needs a playlist. */
 const FEW_PARTS = 3;
+/** Programs with FFmpeg begin so many segments before the end, whatever the playlist says. */
+const FFMPEG_BEGINS_BEFORE_END = 3;
 /** A playlist that nobody has ended or continued for so long is of a process that has died. */
 const ABANDONED_AFTER_MS = 24 * 60 * 60 * 1000;
 
@@ -119,7 +121,9 @@ export async function describeListening(
     return isSoon ? "" : `The saved parts are in ${buildPartsPath(folder.root)}; the file comes at the end.`;
   }
   const path = await findPlaylist(folder, narrationId);
-  return path === null ? "" : `To listen while it is made, play ${path}`;
+  if (path === null) return "";
+  const option = done < FFMPEG_BEGINS_BEFORE_END ? "" : " (mpv --demuxer-lavf-o=live_start_index=0)";
+  return `To listen while it is made, play ${path}${option}`;
 }
 
 /** Lists the narrations that have segments. */
@@ -195,7 +199,9 @@ export class RunningPlaylist {
   async extend(narration: NarrationRow, states: readonly PartState[]): Promise<void> {
     const next = states[this.#next]?.status;
     const isReady = next === "saved" || next === "failed" || next === "skipped";
-    if (this.#isOff || narration.status !== "running" || !isReady) return;
+    // What was with the service at a stop is saved after it, and still belongs to the playlist.
+    const isKept = narration.status === "running" || this.#path !== null;
+    if (this.#isOff || !isKept || !isReady) return;
     try {
       if (this.#path === null) await this.#begin(states);
       if (!this.#isOff) await this.#addSaved(narration, states);

@@ -114,6 +114,10 @@ describe("the playlist of a narration", skipBecause(missing("ffmpeg")), () => {
     await server.call("narrate", { narration_id: id, stop: true });
     stage.speech.held = /^$/;
     await expect.poll(() => readFile(path, "utf8")).toMatch(/#EXT-X-ENDLIST\n$/);
+    // The parts that were with the service at the stop are paid for, saved, and heard.
+    expect((await readSegments(path)).map(({ uri }) => uri.slice(-12, -7))).toEqual(
+      expect.arrayContaining(["00005", "00006"]),
+    );
   });
 
   it("is continued by the process that takes over from one that was killed", async (test) => {
@@ -260,7 +264,7 @@ describe("the playlist of a narration", skipBecause(missing("ffmpeg")), () => {
   });
 
   it.for([
-    ["mp3", /^To listen while it is made, play .*harbour\.m3u8$/m],
+    ["mp3", /^To listen while it is made, play .*harbour\.m3u8(?: \(mpv .*\))?$/m],
     ["wav", /^The saved parts are in .*\.parts; the file comes at the end\.$/m],
   ] as const)(
     "is named once by the command, or the saved parts are, for %s",
