@@ -122,10 +122,12 @@ export async function isFreeInOtherFormats(folder: OutputFolder, name: string): 
  */
 export function isNameOfOtherRow({ plan, file }: Pick<FileToName, "plan" | "file">, name: string): boolean {
   const folded = (text: string): string => text.normalize("NFC").toLowerCase();
-  return plan.chapters.some(
-    ({ fileName }, chapterIndex) =>
-      chapterIndex !== file.chapterIndex &&
-      fileName !== undefined &&
-      folded(buildRequestedName(fileName, getPlanFormat(plan))) === folded(name),
-  );
+  // A row that was not chosen gets no file, and its name was not checked.
+  return listPlannedFiles(plan).some(({ chapterIndex }) => {
+    if (chapterIndex === null || chapterIndex === file.chapterIndex) return false;
+    const fileName = plan.chapters[chapterIndex]?.fileName;
+    return (
+      fileName !== undefined && folded(buildRequestedName(fileName, getPlanFormat(plan))) === folded(name)
+    );
+  });
 }
