@@ -322,19 +322,24 @@ const listRowNames = (rows: readonly SheetRow[]): Array<{ readonly title: string
  */
 function chooseRows(spoken: readonly SheetRow[], { chapters }: PlanOptions): readonly SheetRow[] {
   if (chapters === undefined) return spoken;
-  const chosen = new Set(parseChapterChoice(listRowNames(spoken), chapters));
+  const numbers = spoken.map(({ number }) => number);
+  const chosen = new Set(parseChapterChoice(listRowNames(spoken), chapters, numbers));
   return spoken.filter((_, index) => chosen.has(index));
 }
 
 const ROWS_SHOWN = 5;
 
-/** Names the chosen rows, with their numbers in the sheet, because a person may count the header or not. */
+/**
+ * Names the chosen rows, with their numbers in the sheet, because a person may count the header or not. Names only
+ * those with a name of their own, because an edit may change the words of the others.
+ */
 function buildChoiceRemarks(spoken: readonly SheetRow[], rows: readonly SheetRow[]): string[] {
   if (rows.length === spoken.length) return [];
-  const names = listRowNames(rows.slice(0, ROWS_SHOWN)).map(({ title }) => JSON.stringify(title));
-  const further = rows.length > ROWS_SHOWN ? ` and ${rows.length - ROWS_SHOWN} more` : "";
+  const shown = rows.filter(({ cells }) => cells.file !== "").slice(0, ROWS_SHOWN);
+  const names = listRowNames(shown).map(({ title }) => JSON.stringify(title));
+  const further = rows.length > shown.length ? ` and ${rows.length - shown.length} more` : "";
   return [
-    `Only ${rows.length} of its ${spoken.length} rows: ${names.join(", ")}${further} (${listRows(rows.map(({ number }) => number)).toLowerCase()}; the header is row 1).`,
+    `Only ${rows.length} of its ${spoken.length} rows${shown.length === 0 ? "" : `: ${names.join(", ")}${further}`} (${listRows(rows.map(({ number }) => number)).toLowerCase()}; the header is row 1).`,
   ];
 }
 
@@ -351,12 +356,12 @@ export function planSheet(source: string, options: PlanOptions): StoredPlan {
   const spoken = sheet.rows.filter((row) => hasWords(getText(row)));
   const silent = sheet.rows.filter((row) => !spoken.includes(row));
   const issues = new RowIssues();
+  if (spoken.length === 0) throw refusedSheetError("has no row with a text");
   const rows = chooseRows(spoken, options);
   // A row has the number that it has among all rows, so that a choice does not change its name.
   const planned = rows.flatMap((row) => planRow(row, spoken.indexOf(row), options, issues));
   reportFileNameIssues(rows, format, issues);
   issues.throwIfAny();
-  if (rows.length === 0) throw refusedSheetError("has no row with a text");
   const parts = planned.map(({ respelled }) => respelled.part);
   const plan: NarrationPlan = {
     version: CUTTING_RULES_VERSION,
