@@ -265,12 +265,13 @@ async function findRetypedNarration(
   return null;
 }
 
-const deriveShape = ({ fileLayout, parts }: StoredPlan): string =>
+const deriveShape = ({ fileLayout, chapters, parts }: StoredPlan): string =>
   JSON.stringify([
     fileLayout,
     parts.map(({ pauseAfterSeconds, chapterIndex, startSeconds }) => [
       pauseAfterSeconds,
       chapterIndex,
       startSeconds,
+      chapters[chapterIndex]?.fileName,
     ]),
   ]);

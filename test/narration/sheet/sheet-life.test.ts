@@ -183,3 +183,19 @@ it("a row is retaken by its number, even if two rows have equal words", async ()
   const unknown = await narrator.client.call("narrate", { ...call, retakes: [{ quote: "row 4" }] });
   expect(unknown.isError).toBe(true);
 });
+
+it("a sheet with other file names is not taken for a running one whose texts are typed otherwise", async () => {
+  narrator.service.processingMs = 60_000;
+  write(["It's me.,guard,,,,", "It's you.,mage,,,,"]);
+  const { narration_id } = await narrate({ max_credits: 600, wait_seconds: 0 });
+  await expect.poll(() => narrator.service.tasks.size).toBe(2);
+  write(["It’s me.,guard,,,,", "It’s you.,mage,,,,"]);
+  expect(await narrate({ wait_seconds: 0 })).toMatchObject({ narration_id });
+  write(["It’s me.,hero,,,,", "It’s you.,king,,,,"]);
+  const plan = await narrate({ max_credits: 600, wait_seconds: 0 });
+  expect(plan).toMatchObject({ status: "planned", message: expect.stringContaining("Asked first: ") });
+  narrator.service.processingMs = 0;
+  for (const task of narrator.service.tasks.values()) task.status = "succeeded";
+  const done = await narrator.narrate({ narration_id: plan.narration_id, max_credits: 600, wait_seconds: 25 });
+  expect(names(done)).toEqual(["hero.pcm", "king.pcm"]);
+});
