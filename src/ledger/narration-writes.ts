@@ -25,11 +25,15 @@ const CANCELLED: StoredProblem = {
 /**
  * Stores a narration with its parts. If the narration is known and was begun, changes nothing. If it is only planned,
  * the parts get the choices of this call, because nobody has agreed to the others.
+ *
+ * @param formerName the name that the earlier plan's own file gave it. The new one takes its place, but not that of a
+ *   name that a call has chosen.
  */
 export const storeNarration = (
   ledger: Ledger,
   narration: NarrationRow,
   parts: readonly PartRow[],
+  formerName: string | null,
 ): Promise<NarrationRow> =>
   ledger.database.tx(async (tx) => {
     await rememberApiKey(tx, ledger);
@@ -53,8 +57,10 @@ export const storeNarration = (
       for (const some of splitRows(parts)) await tx.insertInto("agm_part").values(some).execute();
     }
     const { title, predecessor } = narration;
-    await tx.updateTable("agm_narration").set({ title, predecessor }).where("id", "=", id).execute();
-    return { ...stored, title, predecessor };
+    const file_name = stored.file_name === formerName ? narration.file_name : stored.file_name;
+    const renewed = { title, predecessor, file_name };
+    await tx.updateTable("agm_narration").set(renewed).where("id", "=", id).execute();
+    return { ...stored, ...renewed };
   });
 
 const insertNarration = (tx: Tx, narration: NarrationRow): Promise<unknown> =>

@@ -1,4 +1,5 @@
 /** Finds the narration that a call means, and plans it if it is new. */
+import { isDeepStrictEqual } from "node:util";
 import { AudioError } from "../errors.ts";
 import type { NarrationInput } from "../files/input-format.ts";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -143,19 +144,21 @@ export async function findOrPlanNarration(
   if (containsSecret(JSON.stringify(planned.plan))) throw secretRefusedError("The text, as it is read,");
   const planHash = derivePlanHash(baseUrl, planned.plan);
   const known = await findNarrationByPlan(ledger, planHash);
-  if (known !== undefined) {
-    const plan = await writeRemarks(plans, known.id, planned.plan);
-    if (known.status !== "planned") {
-      await takeBack(ledger, known, planned);
-      return { narration: known, plan };
-    }
+  const stored = known && (await plans.read(known.id));
+  if (known !== undefined && stored !== undefined && known.status !== "planned") {
+    const { remarks, unspoken } = planned.plan;
+    const plan = { ...stored, remarks, unspoken };
+    await writeIfNew(plans, known.id, stored, plan);
+    await takeBack(ledger, known, planned);
+    return { narration: known, plan };
   }
   const id = known?.id ?? deriveNarrationId(planHash, apiKeyId);
   const rows = buildPartRows(baseUrl, id, planned.plan);
   const retyped = await findRetypedNarration(deps, rows, planned.plan);
   if (retyped !== null) return retyped;
   const { predecessor, parts } = await takeOver(ledger, rows, planned);
-  if (known === undefined) await plans.write(id, planned.plan);
+  // Nobody has agreed to what the earlier plan of this text calls it.
+  await writeIfNew(plans, id, stored, planned.plan);
   const narration = await storeNarration(
     ledger,
     {
@@ -180,6 +183,7 @@ export async function findOrPlanNarration(
       created_at_ms: ledger.clock.wallMs(),
     },
     parts,
+    stored === undefined ? null : deriveNameOfSource(stored),
   );
   return { narration, plan: await plans.get(id) };
 }
@@ -225,17 +229,14 @@ async function takeBack(
   if (renewed.length > 0) await renewChoices(ledger, id, renewed);
 }
 
-/** Stores the remarks of a text with the same parts as an earlier one. Returns the plan with these remarks. */
-async function writeRemarks(
+/** Stores a plan, unless the stored one is the same. */
+async function writeIfNew(
   plans: PlanDocuments,
   narrationId: string,
-  { remarks, unspoken }: StoredPlan,
-): Promise<StoredPlan> {
-  const stored = await plans.read(narrationId);
-  const isSame = JSON.stringify([stored.remarks, stored.unspoken]) === JSON.stringify([remarks, unspoken]);
-  const plan = { ...stored, remarks, unspoken };
-  if (!isSame) await plans.write(narrationId, plan);
-  return plan;
+  stored: StoredPlan | undefined,
+  plan: StoredPlan,
+): Promise<void> {
+  if (!isDeepStrictEqual(stored, plan)) await plans.write(narrationId, plan);
 }
 
 const RETYPED_NOTE =

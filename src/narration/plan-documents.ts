@@ -28,13 +28,14 @@ export class PlanDocuments {
   }
 
   /**
-   * Returns a plan, from memory if it is there. Its parts never change, but its remarks may be those of an earlier text.
+   * Returns a plan, from memory if it is there. Its parts never change, but its remarks and titles may be those of an
+   * earlier text.
    */
   async get(narrationId: string): Promise<StoredPlan> {
     return this.#cache.get(narrationId) ?? (await this.read(narrationId));
   }
 
-  /** Stores a plan in place of the one of an earlier text with the same parts, whose remarks may differ. */
+  /** Stores a plan in place of the one of an earlier text with the same parts, whose remarks and titles may differ. */
   async write(narrationId: string, plan: StoredPlan): Promise<void> {
     await this.#documents.set(narrationId, plan);
     this.#keep(narrationId, plan);

@@ -50,6 +50,26 @@ it("a narration that was made of a pasted text keeps its name", async () => {
   expect(names(await narrator.narrate({ file: "book.md", ...LIMIT }))).toEqual(pasted);
 });
 
+it.each([
+  ["a text", { text: BOOK }],
+  ["another file", { file: "draft.md" }],
+])("a plan of %s is named after the file that the same text is planned from next", async (_, first) => {
+  write("draft.md");
+  write("final.md");
+  write("last.md");
+  await narrator.narrate(first);
+  await narrator.narrate({ file: "final.md" });
+  const { narration_id } = await narrator.narrate({ file: "last.md" });
+  expect(names(await narrator.narrate({ narration_id, ...LIMIT }))).toEqual(["last.pcm"]);
+});
+
+it("a plan keeps the name that a call has chosen, whatever file its text comes from next", async () => {
+  write("draft.md");
+  write("final.md");
+  await narrator.narrate({ file: "draft.md", file_name: "tale" });
+  expect(names(await narrator.narrate({ file: "final.md", ...LIMIT }))).toEqual(["tale.pcm"]);
+});
+
 it("the command narrate names its file after the text, too", async () => {
   write("scene.md");
   const env = narrator.testFolders.env(narrator.service, FAST);

@@ -196,6 +196,10 @@ it("a sheet with other file names is not taken for a running one whose texts are
   expect(plan).toMatchObject({ status: "planned", message: expect.stringContaining("Asked first: ") });
   narrator.service.processingMs = 0;
   for (const task of narrator.service.tasks.values()) task.status = "succeeded";
-  const done = await narrator.narrate({ narration_id: plan.narration_id, max_credits: 600, wait_seconds: 25 });
+  const done = await narrator.narrate({
+    narration_id: plan.narration_id,
+    max_credits: 600,
+    wait_seconds: 25,
+  });
   expect(names(done)).toEqual(["hero.pcm", "king.pcm"]);
 });
