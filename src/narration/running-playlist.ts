@@ -223,7 +223,7 @@ export class RunningPlaylist {
       // Nothing else names its segments any more.
       if (own === undefined) return await removeSegments(partsFolder, this.#id);
       if (own.text.includes(END)) return;
-      await this.#replace(own.path, `${own.text}${END}\n`);
+      await this.#replace(own.path, `${this.#keepWhole(own)}${END}\n`);
       const seconds = sumSegmentSeconds(own.text);
       void clock.sleep(seconds * 1000 + SWEEP_DELAY_MS, this.#signal).then(
         () => sweepPlaylists(folder, partsFolder, clock),
@@ -247,6 +247,12 @@ export class RunningPlaylist {
     return all.find(({ path }) => path === this.#path) ?? all[0];
   }
 
+  /** Returns a playlist without its end, and without the rest of a line that was torn. */
+  #keepWhole({ text }: FoundPlaylist): string {
+    const segments = [...text.matchAll(SEGMENT)].map(([lines]) => `${lines}\n`);
+    return buildHead(this.#id, this.#plan) + segments.join("");
+  }
+
   /** Continues the playlist of an earlier run or process, or decides that one is worth while. */
   async #begin(states: readonly PartState[]): Promise<void> {
     const { folder, partsFolder, clock } = this.#deps;
@@ -254,7 +260,7 @@ export class RunningPlaylist {
     const own = await this.#findOwn();
     if (own !== undefined) {
       this.#path = own.path;
-      this.#text = own.text.replace(`${END}\n`, "");
+      this.#text = this.#keepWhole(own);
       const numbers = [...own.text.matchAll(SEGMENT)].map(([, , , number]) => Number(number));
       this.#next = numbers.at(-1) ?? 0;
       this.#last = this.#next === 0 ? null : this.#next - 1;

@@ -1,8 +1,19 @@
 /** The playlist beside a narration that is being made: ordinary players follow it and end with it. */
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { copyFile, mkdir, readdir, readFile, rename, rm, symlink, utimes, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import {
+  copyFile,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  symlink,
+  truncate,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, type TestContext } from "vitest";
 import { BIN, FAST, NODE, NODE_FLAGS } from "../support/bin-under-test.ts";
@@ -133,6 +144,21 @@ describe("the playlist of a narration", skipBecause(missing("ffmpeg")), () => {
     expect(status).toBe("finished");
     expect(await findPlaylists(stage)).toEqual([path]);
     expect((await readFile(path, "utf8")).startsWith(before)).toBe(true);
+    const copy = join(stage.folders.root, "whole.wav");
+    expect(await runProgram("ffmpeg", ["-v", "error", "-i", path, copy])).toMatchObject({ code: 0 });
+    expect(decodeFile(copy).length).toBe(decodeFile(file).length);
+  });
+
+  it("is continued behind its last whole segment if it is torn within a line", async (test) => {
+    const { stage, server, id } = await begin(test, 8);
+    const path = await waitForPlaylist(stage);
+    await expect.poll(async () => (await readSegments(path)).length).toBe(3);
+    await killHard(server.pid);
+    await truncate(path, (await readFile(path)).length - 9);
+    stage.speech.held = /^$/;
+    const { path: file } = await waitForEnd(await stage.startServer(), id);
+    const names = (await readSegments(path)).map(({ uri }) => basename(uri));
+    expect(names).toEqual([1, 2, 3, 4, 5, 6, 7, 8].map((part) => `0000${part}-01.mp3`));
     const copy = join(stage.folders.root, "whole.wav");
     expect(await runProgram("ffmpeg", ["-v", "error", "-i", path, copy])).toMatchObject({ code: 0 });
     expect(decodeFile(copy).length).toBe(decodeFile(file).length);
