@@ -134,7 +134,7 @@ async function handOver(audioFile: AudioFile, readers: Map<string, SegmentReader
     const reader = await openAudioFile(audioFile);
     readers.set(uri, reader);
     if (versionAtStart !== displayVersion) return;
-    player.handOver(reader);
+    player.successor = reader;
     if (companions !== null) void companionLists.load(companions);
   } catch (error) {
     // What is heard goes on.
@@ -213,6 +213,7 @@ function showResult(result: ShownResult): void {
   if (heard === null) {
     player.close();
     companionLists.clear();
+    wave.clear();
     getElement("#player").hidden = true;
   }
   for (const selector of ["#takes", "#files", "#making", "#parts", "#path", "#fetch"])

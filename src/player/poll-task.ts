@@ -43,34 +43,27 @@ const readShown = async ({ kind, id }: ShownResult): Promise<ShownResult> => {
   return parseShownResult(await callTool(tool, args));
 };
 
-/** The table of parts that is shown. */
-let shownTable = "";
-
 /**
- * Shows a narration's parts with their status.
+ * Shows a narration's parts with their status, unless the page has come to want something else meanwhile.
  *
  * @returns seconds until the next look; null if the narration does not run, or has no parts that are not saved
  */
 async function showParts(
-  { id }: ShownResult,
+  { kind, id }: ShownResult,
   running: RunningNarration,
   usualSeconds: number,
+  isWanted: () => boolean,
 ): Promise<number | null> {
+  if (kind !== "narration") return null;
   const heard = running.heardPart === null ? "" : `?heard=${running.heardPart}`;
   const table = await readPartsTable(`audio://narrations/${id}${heard}`);
   const parts = parseParts(table);
   const [, , statusLine = ""] = table.split("\n", 3);
-  if (parts.length === 0) return null;
+  if (parts.length === 0 || !isWanted()) return null;
   const isCut = parts.length === MAX_ROWS;
   const savedParts = parts.filter(({ status }) => status === "saved").length;
   if (!isCut) showProgress(savedParts, parts.length);
-  getElement("#parts").hidden = false;
-  const buttonsKey = [id, ...parts.map(({ number, status, text }) => `${number} ${status} ${text}`)].join(
-    "\n",
-  );
-  if (buttonsKey !== shownTable)
-    getElement("#parts").replaceChildren(...parts.map((part) => running.buildButton(part)));
-  shownTable = buttonsKey;
+  running.showButtons(parts);
   const narrationRuns = statusLine.startsWith(RUNNING_PREFIX);
   const cut = isCut ? ` Before it is joined, the first ${MAX_ROWS} parts are played.` : "";
   const sentence = `${parseText(statusLine.slice(RUNNING_PREFIX.length))}${cut}`;
@@ -104,32 +97,34 @@ export async function pollUntilEnded(
   getElement("#making").hidden = parts === null;
   if (parts !== null) showProgress(parts.saved, parts.total);
   getButton("#stop").hidden = !isSupported("tools/call");
+  getButton("#stop").disabled = false;
+  let hasEnded = false;
+  // What was asked for before the end is not shown after it.
+  const isFollowed = (): boolean => !hasEnded && isWanted();
   const end = async (newShown: ShownResult): Promise<void> => {
+    hasEnded = !isRunning(newShown);
     // The parts that are not coming any more change the times of those that are heard.
-    if (running.isOpen) await showParts(shown, running, 0).catch(() => null);
+    if (running.isOpen) await showParts(shown, running, 0, isWanted).catch(() => null);
     if (isWanted()) onEnded(newShown);
   };
   getButton("#stop").onclick = () => void stop(shown, isWanted, end);
   let failureCount = 0;
-  for (let reads = 0; reads < MAX_POLLS && isWanted(); reads += 1) {
+  for (let reads = 0; reads < MAX_POLLS && isFollowed(); reads += 1) {
     try {
       // Read the narration's table as a resource instead of calling the tool, because a tool call may need the person's
       // permission. If the table cannot be read, call the tool in every fourth poll.
       const usualSeconds = computePauseSeconds(reads);
-      const pauseSeconds =
-        shown.kind !== "narration"
-          ? null
-          : await showParts(shown, running, usualSeconds).catch(() =>
-              reads % 4 === 3 ? null : usualSeconds,
-            );
+      const pauseSeconds = await showParts(shown, running, usualSeconds, isFollowed).catch(() =>
+        reads % 4 === 3 ? null : usualSeconds,
+      );
       if (pauseSeconds !== null) {
         failureCount = 0;
         await Promise.race([waitSeconds(pauseSeconds), running.beginsToWait]);
         continue;
       }
-      if (!isWanted()) return;
+      if (!isFollowed()) return;
       const newShown = await readShown(shown);
-      if (!isWanted()) return;
+      if (!isFollowed()) return;
       // Accept a result with another id, because the id of a waiting request changes once its task exists. Refuse a
       // result without a status, because the page would show it and begin to poll again, without end.
       if (newShown.isError || newShown.kind !== shown.kind || newShown.status === "")
@@ -139,7 +134,7 @@ export async function pollUntilEnded(
       if (newShown.message !== "") showStatus(newShown.message);
     } catch (error) {
       failureCount += 1;
-      if (!isWanted()) return;
+      if (!isFollowed()) return;
       if (failureCount === MAX_FAILURES || !isSupported("tools/call")) {
         const reason = error instanceof HostError ? error.message : "";
         return showStatus(
@@ -163,7 +158,7 @@ export async function watchStopped(
     if (!isWanted()) return;
     try {
       const table = await readPartsTable(`audio://narrations/${shown.id}`);
-      if (table === knownTable) continue;
+      if (table === knownTable || !isWanted()) continue;
       const newShown = await readShown(shown);
       knownTable = table;
       if (!isWanted()) return;

@@ -1,5 +1,5 @@
 /** Plays a narration while it is made: its saved parts in reading order, as one sound that grows. */
-import { type Cue, parseCues, type TimedLabel } from "./captions.ts";
+import { type Cue, parseCues } from "./captions.ts";
 import type { CompanionLists } from "./companion-lists.ts";
 import { getElement, makeElement, showStatus } from "./elements.ts";
 import { FileGoneError, HostError } from "./host.ts";
@@ -51,12 +51,18 @@ export class RunningNarration implements SegmentReader {
   #trouble = "";
   /** Why parts cannot be read, by task. */
   readonly #unreadable = new Map<string, string>();
-  isOpen = false;
+  /** The parts that are shown as buttons. */
+  #buttonsKey = "";
 
   constructor(id: string, player: SoundPlayer, lists: CompanionLists) {
     this.id = id;
     this.#player = player;
     this.#lists = lists;
+  }
+
+  /** Whether the player reads it. What it learns later is not shown, because the page shows something else. */
+  get isOpen(): boolean {
+    return this.#player.isOpen(this);
   }
 
   /** The number of the part that is heard or waited for; null if nobody listens. */
@@ -93,7 +99,6 @@ export class RunningNarration implements SegmentReader {
     this.#change.resolve();
     this.#change = Promise.withResolvers();
     if (isComing && !this.isOpen) {
-      this.isOpen = true;
       getElement("#player").hidden = false;
       void this.#player.open(this);
     }
@@ -133,8 +138,7 @@ export class RunningNarration implements SegmentReader {
     }
     for (;;) {
       // Nobody waits for an earlier reading any more.
-      if (countAtStart !== this.#readCount || !this.#player.isOpen(this))
-        return await new Promise(() => undefined);
+      if (countAtStart !== this.#readCount || !this.isOpen) return await new Promise(() => undefined);
       const row = find();
       this.#awaited = row === undefined || row.status === "saved" ? null : row.number;
       if (row === undefined) return null;
@@ -149,7 +153,7 @@ export class RunningNarration implements SegmentReader {
         return segment;
       } catch (error) {
         this.#trouble = error instanceof HostError ? error.message : "It cannot be read.";
-        if (this.#player.isOpen(this)) this.#say();
+        this.#say();
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
         // A chat that has answered nothing meanwhile does not reach its server. Otherwise, it is the part: it may be on
         // another machine, so that only the joined file has it.
@@ -176,6 +180,7 @@ export class RunningNarration implements SegmentReader {
 
   /** Says what a listener should know. */
   #say(): void {
+    if (!this.isOpen) return;
     const failed =
       this.#failed.length === 0 ? "" : `Failed, so playing goes past it: part ${this.#failed.join(", ")}.`;
     const now = [this.#trouble, this.#describeWait(), failed, this.#isComing ? this.#sentence : ""];
@@ -183,7 +188,15 @@ export class RunningNarration implements SegmentReader {
   }
 
   /** Shows the parts as buttons that jump. */
-  buildButton({ number, status, text }: PartRow): HTMLElement {
+  showButtons(parts: readonly PartRow[]): void {
+    getElement("#parts").hidden = false;
+    const key = parts.map(({ number, status, text }) => `${number} ${status} ${text}`).join("\n");
+    if (key !== this.#buttonsKey)
+      getElement("#parts").replaceChildren(...parts.map((part) => this.#buildButton(part)));
+    this.#buttonsKey = key;
+  }
+
+  #buildButton({ number, status, text }: PartRow): HTMLElement {
     const jump = makeElement(
       "button",
       "",
@@ -269,7 +282,8 @@ export class RunningNarration implements SegmentReader {
   }
 
   #showLabels(): void {
-    if (!this.isOpen) return;
+    // The captions and chapters of the joined file are complete.
+    if (!this.isOpen || this.#player.successor !== null) return;
     const cues = this.#rows.flatMap(({ taskId, startSeconds: start }) =>
       (this.#cues.get(taskId) ?? []).map((cue) => ({
         ...cue,
@@ -277,13 +291,9 @@ export class RunningNarration implements SegmentReader {
         endSeconds: start + cue.endSeconds,
       })),
     );
-    const chapters = this.#rows.filter(
-      ({ chapter }, index) => chapter !== (this.#rows[index - 1]?.chapter ?? ""),
-    );
-    const labels = chapters.map(({ startSeconds, chapter }): TimedLabel => ({ startSeconds, text: chapter }));
-    this.#lists.set(
-      cues,
-      labels.filter(({ text }) => text !== ""),
-    );
+    const chapters = this.#rows
+      .filter(({ chapter }, index) => chapter !== "" && chapter !== this.#rows[index - 1]?.chapter)
+      .map(({ startSeconds, chapter }) => ({ startSeconds, text: chapter }));
+    this.#lists.set(cues, chapters);
   }
 }

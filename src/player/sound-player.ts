@@ -36,8 +36,8 @@ const MIN_LEFT_SECONDS = 0.5;
 export class SoundPlayer {
   readonly #events: SoundPlayerEvents;
   #reader: SegmentReader | null = null;
-  /** A reader of the same sound, which replaces the other one at the next command. */
-  #successor: SegmentReader | null = null;
+  /** A reader of the same sound, which replaces the other one at the next command, so that nobody hears the change. */
+  successor: SegmentReader | null = null;
   #playback: Playback | null = null;
   /** The playback of the next segment, which is prepared while the current segment plays. */
   #nextPlayback: Promise<Playback | null> | null = null;
@@ -92,11 +92,6 @@ export class SoundPlayer {
     await this.#load(startSeconds, wasPlaying);
   }
 
-  /** Reads from another reader of the same sound from the next command on, so that nobody hears the change. */
-  handOver(reader: SegmentReader): void {
-    this.#successor = reader;
-  }
-
   /** Returns whether a reader is the one that is read from. */
   isOpen(reader: SegmentReader): boolean {
     return this.#reader === reader;
@@ -111,7 +106,7 @@ export class SoundPlayer {
 
   close(): void {
     this.#commandCount += 1;
-    this.#successor = null;
+    this.successor = null;
     this.isPlaying = false;
     this.isLoading = false;
     this.wantsToPlay = false;
@@ -160,10 +155,10 @@ export class SoundPlayer {
     this.#commandCount += 1;
     const countAtStart = this.#commandCount;
     let targetSeconds = requestedSeconds;
-    if (this.#successor !== null) {
+    if (this.successor !== null) {
       this.#drop();
-      this.#reader = this.#successor;
-      this.#successor = null;
+      this.#reader = this.successor;
+      this.successor = null;
     }
     const isThere = this.#reader?.isThere?.(targetSeconds) ?? true;
     this.#positionSeconds = targetSeconds;

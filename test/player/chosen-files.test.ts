@@ -10,7 +10,7 @@ import { z } from "zod";
 import { type Answerer, type Chat, describeWithBrowser } from "./chat-host.ts";
 import { HERTZ, PATH, saved, serving, tone } from "./made-up-sound.ts";
 import { openPlayerSetup } from "./player-setup.ts";
-import { messageOf, playButton, positionOf, startsSounding } from "./player-view.ts";
+import { drawnColours, isRead, messageOf, playButton, positionOf, startsSounding } from "./player-view.ts";
 
 const pathOf = (made: CallToolResult): string =>
   z.object({ audio: z.object({ path: z.string() }) }).parse(made.structuredContent).audio.path;
@@ -22,6 +22,34 @@ function gate(): { readonly untilOpened: Promise<void>; open(): void } {
   const { promise, resolve } = Promise.withResolvers<void>();
   return { untilOpened: promise, open: resolve };
 }
+
+const NARRATION_ID = `nar_${"a".repeat(32)}`;
+
+const narrationResult = (status: string, more: Record<string, unknown> = {}): CallToolResult => ({
+  content: [],
+  structuredContent: {
+    narration_id: NARRATION_ID,
+    status,
+    message: `Told: ${status}.`,
+    parts: { total: 6, saved: 2 },
+    ...more,
+  },
+});
+
+/** Returns a table of six parts of two seconds, of which the first are saved. */
+function tableOf(status: string, savedParts: number) {
+  const rows = [1, 2, 3, 4, 5, 6].map((part) =>
+    part <= savedParts
+      ? `| ${part} | saved | 1 | aud_part${part} | 10 | 2 | ${2 * part - 2}.000 | | | part ${part} |`
+      : `| ${part} | running | 1 | | | | ~${2 * part - 2}.000 | 9 | | part ${part} |`,
+  );
+  return { contents: [{ text: `Title\n\n${status}. By the table: ${status}.\n\n${rows.join("\n")}\n` }] };
+}
+
+const captionsOf = (...cues: readonly string[]) => {
+  const blocks = cues.map((cue, index) => `00:0${index}.000 --> 00:0${index + 1}.000\n${cue}`);
+  return { contents: [{ blob: Buffer.from(`WEBVTT\n\n${blocks.join("\n\n")}`).toString("base64") }] };
+};
 
 describeWithBrowser("the player", () => {
   const setup = openPlayerSetup();
@@ -164,6 +192,120 @@ describeWithBrowser("the player", () => {
     expect(await player.getByRole("slider").getAttribute("aria-valuemax")).toBe("4");
     expect(await player.locator("#path").textContent()).toBe("Saved as /take1.wav");
     await player.getByRole("heading", { name: "take1.wav" }).waitFor();
+  });
+
+  it.concurrent("shows a newer result, not a table, a part or captions of an earlier narration that arrive late", async (test) => {
+    const sound = tone(20, 8000);
+    const { untilOpened, open } = gate();
+    let tables = 0;
+    let captions = 0;
+    const opened = await chat(test, async (method, params) => {
+      const uri = uriOf(params);
+      if (method !== "resources/read") return {};
+      if (uri.includes("/captions")) {
+        captions += 1;
+        return captionsOf("Words of the earlier narration.");
+      }
+      if (uri.includes("aud_part")) {
+        await untilOpened;
+        return { contents: [{ mimeType: "audio/wav", blob: Buffer.from("no sound").toString("base64") }] };
+      }
+      if (!uri.startsWith("audio://narrations/")) return await serving(sound)(method, params);
+      tables += 1;
+      if (tables > 1) await untilOpened;
+      return tableOf("running", 2);
+    });
+    const { player } = opened;
+    await opened.result(narrationResult("running"));
+    await test.expect.poll(() => tables).toBe(2);
+    await opened.result(saved(sound.length, 20));
+    await isRead(player);
+    open();
+    await test.expect.poll(() => captions).toBe(1);
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    expect(await messageOf(player).textContent()).toBe("");
+    expect(await player.locator("#parts").isVisible()).toBe(false);
+    expect(await player.locator("#lines").isVisible()).toBe(false);
+    expect(await player.getByRole("slider").getAttribute("aria-valuemax")).toBe("20");
+    expect(opened.faults).toEqual([]);
+  });
+
+  it.concurrent("says that a narration was stopped, not what a table says that was asked for before", async (test) => {
+    const { untilOpened, open } = gate();
+    let tables = 0;
+    const opened = await chat(test, async (method, params) => {
+      if (method === "tools/call") return narrationResult("stopped");
+      if (!uriOf(params).startsWith(`audio://narrations/${NARRATION_ID}`)) return {};
+      tables += 1;
+      if (tables === 2) await untilOpened;
+      return tableOf(tables > 2 ? "stopped" : "running", 2);
+    });
+    const { player } = opened;
+    await opened.result(narrationResult("running"));
+    await messageOf(player).getByText("By the table: running.").waitFor();
+    await test.expect.poll(() => tables).toBe(2);
+    await player.getByRole("button", { name: "Stop" }).click();
+    const told = messageOf(player).getByText("Told: stopped.");
+    await told.waitFor();
+    open();
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    await told.waitFor();
+  });
+
+  it.concurrent("keeps the captions of the joined file while the parts of its narration are heard to the end", async (test) => {
+    const part = tone(2, 8000);
+    const file = tone(12, 8000);
+    let tables = 0;
+    const opened = await chat(test, async (method, params) => {
+      const uri = uriOf(params);
+      const files = [{ path: "/whole.wav", size_bytes: file.length, duration_seconds: 12 }];
+      if (method === "tools/call") return narrationResult("finished", { files });
+      if (uri.includes("/parts/")) return captionsOf("A sentence of a part.");
+      if (uri.includes("/captions")) return captionsOf("The beginning.", "The middle.", "The end.");
+      if (uri.includes("/chapters")) return {};
+      if (uri.includes("?offset"))
+        return await serving(uri.includes("/files/") ? file : part)(method, params);
+      tables += 1;
+      return tables === 1 ? tableOf("running", 2) : tableOf("finished", 6);
+    });
+    const { player } = opened;
+    await opened.result(narrationResult("running"));
+    await playButton(player).click();
+    await player.getByText("The end.").waitFor({ state: "attached" });
+    await test.expect.poll(() => positionOf(player), { timeout: 30_000 }).toBeGreaterThanOrEqual(10);
+    expect(opened.hostRequests.some(({ params }) => uriOf(params).includes("aud_part6"))).toBe(true);
+    expect(await player.locator("#lines li bdi").allTextContents()).toEqual([
+      "The beginning.",
+      "The middle.",
+      "The end.",
+    ]);
+  });
+
+  it.concurrent("shows no waveform of an earlier sound with a narration that is being made", async (test) => {
+    const sound = tone(4, 8000);
+    const opened = await chat(test, async (method, params) => {
+      if (uriOf(params).startsWith("audio://narrations/")) return tableOf("running", 0);
+      return await serving(sound)(method, params);
+    });
+    const { player } = opened;
+    await opened.result(saved(sound.length, 4));
+    await isRead(player);
+    await test.expect.poll(() => drawnColours(player)).toBe(1);
+    await opened.result(narrationResult("running"));
+    await messageOf(player).getByText("By the table: running.").waitFor();
+    expect(await drawnColours(player)).toBe(0);
+  });
+
+  it.concurrent("can stop a narration while the chat has not answered that an earlier one is stopped", async (test) => {
+    const opened = await chat(test, (method) =>
+      method === "tools/call" ? new Promise(() => undefined) : Promise.resolve(tableOf("running", 0)),
+    );
+    const stopButton = opened.player.getByRole("button", { name: "Stop" });
+    await opened.result(narrationResult("running"));
+    await stopButton.click();
+    expect(await stopButton.isEnabled()).toBe(false);
+    await opened.result(narrationResult("running", { narration_id: `nar_${"b".repeat(32)}` }));
+    await test.expect.poll(() => stopButton.isEnabled(), { timeout: 4000 }).toBe(true);
   });
 
   it.concurrent("updates the status of a narration at each query, and shows that it was stopped elsewhere", async (test) => {
