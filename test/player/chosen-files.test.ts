@@ -245,11 +245,10 @@ describeWithBrowser("the player", () => {
     await messageOf(player).getByText("By the table: running.").waitFor();
     await test.expect.poll(() => tables).toBe(2);
     await player.getByRole("button", { name: "Stop" }).click();
-    const told = messageOf(player).getByText("Told: stopped.");
-    await told.waitFor();
+    await messageOf(player).getByText("Told: stopped.").waitFor();
     open();
     await new Promise((resolve) => setTimeout(resolve, 1500));
-    await told.waitFor();
+    expect(await messageOf(player).textContent()).toContain("Told: stopped.");
   });
 
   it.concurrent("keeps the captions of the joined file while the parts of its narration are heard to the end", async (test) => {
