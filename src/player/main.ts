@@ -206,6 +206,7 @@ function showResult(result: ShownResult): void {
   shownResultJson = JSON.stringify(result);
   displayVersion += 1;
   const versionAtStart = displayVersion;
+  const isShown = (): boolean => shownResult === result;
   shownResult = result;
   const [audioFile] = result.audioFiles;
   const heard = running?.isOpen === true && running.id === result.id ? running : null;
@@ -227,14 +228,13 @@ function showResult(result: ShownResult): void {
   const isBare = result.kind !== "text" && result.status === "" && !result.isError;
   if (isRunning(result) || isBare) {
     running = heard ?? new RunningNarration(result.id, player, companionLists);
-    void pollUntilEnded(result, running, () => versionAtStart === displayVersion, showResult);
-    return;
+    return void pollUntilEnded(result, running, isShown, showResult);
   }
+  if (result.status === "stopped")
+    void watchStopped(result, isShown, () => audioFile !== undefined && player.isPlaying, showResult);
   if (audioFile === undefined) {
     // What was heard of a stopped narration stays playable.
     if (heard !== null) running = heard;
-    if (result.status === "stopped")
-      void watchStopped(result, () => versionAtStart === displayVersion, showResult);
     if (result.kind !== "task" || result.status !== "succeeded") return;
     if (isSupported("tools/call")) offerFetch(() => fetchAudio(result, versionAtStart));
     else offerMessage(result);

@@ -25,8 +25,7 @@ const MAX_POLLS = 50_000;
 /** Number of consecutive failures after which polling stops. */
 const MAX_FAILURES = 3;
 
-const waitSeconds = (seconds: number): Promise<void> =>
-  new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+const waitSeconds = (seconds: number) => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
 
 /**
  * Returns whether a result shows a task or a narration that has not ended, so that the page must poll it. Returns false
@@ -146,26 +145,33 @@ export async function pollUntilEnded(
   }
 }
 
-/** Looks again at a narration that was stopped, until it runs again or has a file. */
+/**
+ * Looks again at a narration that was stopped, until it runs again or has another file.
+ *
+ * @param isHeard whether a file of it is heard, which is not interrupted
+ */
 export async function watchStopped(
   shown: ShownResult,
   isWanted: () => boolean,
+  isHeard: () => boolean,
   onChange: (shown: ShownResult) => void,
 ): Promise<void> {
-  let knownTable = "";
-  for (let reads = 0; reads < MAX_POLLS; reads += 1) {
+  let [knownTable, changed]: [string, ShownResult | null] = ["", null];
+  for (let reads = 0; reads < MAX_POLLS && isWanted(); reads += 1) {
     await waitSeconds(computePauseSeconds(reads));
-    if (!isWanted()) return;
     try {
       const table = await readPartsTable(`audio://narrations/${shown.id}`);
-      if (table === knownTable || !isWanted()) continue;
-      const newShown = await readShown(shown);
-      knownTable = table;
-      if (!isWanted()) return;
-      if (isRunning(newShown) || newShown.audioFiles.length > 0) return onChange(newShown);
+      if (table !== knownTable && isWanted()) {
+        const now = await readShown(shown);
+        knownTable = table;
+        if (isRunning(now) || now.audioFiles[0]?.path !== shown.audioFiles[0]?.path) changed = now;
+      }
     } catch {
       // A chat that does not answer may do so later.
     }
+    if (changed === null || !isWanted()) continue;
+    if (!isHeard()) return onChange(changed);
+    showStatus("The narration went on. Pause to hear the rest of it.");
   }
 }
 

@@ -349,6 +349,11 @@ describeWithBrowser("a narration that is being made", () => {
     await message.getByText("Ask for the rest").waitFor();
     await playButton(player).click();
     await startsSounding(player);
+    // It goes on elsewhere: once nothing is heard, the page shows the whole file.
+    await server.call("narrate", { narration_id: id, max_credits: 20_000, wait_seconds: 0 });
+    await expect
+      .poll(() => player.locator("#path").textContent(), { timeout: 60_000 })
+      .not.toContain("(incomplete)");
   });
 
   it("says that the credits are used up when that ends a jump", async (test) => {
