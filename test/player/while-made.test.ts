@@ -174,7 +174,7 @@ describeWithBrowser("a narration that is being made", () => {
         const [from, to] = [sounds[0]?.to ?? 0, sounds[1]?.from ?? 0];
         const before = findStretch(file, recording, from - 0.5, [part + 0.5, 3], 0.5);
         const after = findStretch(file, recording, to, [part + 1, 3], 0.5);
-        // Other words are below 0.4 alike. On a busy machine, the recording of so short a stretch has gaps of its own.
+        // On a busy machine, the recording of so short a stretch has gaps of its own.
         expect(Math.min(before.likeness, after.likeness)).toBeGreaterThan(0.7);
         // Silence of the plan between both is no loss: on a busy machine, the pause may come late, where nobody speaks.
         const endSeconds = before.seconds + 0.5;
