@@ -25,6 +25,8 @@ interface Link {
 }
 
 interface LinkedPage extends PageNotes {
+  /** Its place among the pages. */
+  readonly index: number;
   readonly notes: Set<number>;
   readonly marks: Set<number>;
   readonly linksByBlock: Map<number, Link[]>;
@@ -57,6 +59,8 @@ const HEADING = /^h[1-6]$/;
 /** The text of a mark: `1`, `[12]`, `*`, `iv`, `注3`. */
 const MARK =
   /^[\s[({【〔［（]{0,4}(?:note|nota|fn|注|註)?[\s.]{0,2}(?:\p{Nd}{1,4}|[a-z]|[ivxlc]{1,7}|[*†‡§¶‖※]{1,4})[\s\])}】〕］）.:]{0,4}$/iu;
+/** A mark that is told from a number of the text by its form: `[12]`, `(a)`, `*`. */
+const ENCLOSED_MARK = /[[({【〔［（*†‡§¶‖※注註]/u;
 const MAX_LINK_CODE_UNITS = 20;
 const FIRST_NUMBER = /^\s*[[(]?(\d{1,3})[\]).:\s]/;
 const FIRST_CODE_UNITS = 12;
@@ -85,8 +89,9 @@ function findNoteElement(open: readonly OpenElement[]): number | null {
   return (named ?? near.find(({ name }) => NOTE_ELEMENTS.has(name)))?.element ?? null;
 }
 
-function readLinks(path: string, html: string, places: Map<string, Place>): LinkedPage {
+function readLinks(path: string, html: string, index: number, places: Map<string, Place>): LinkedPage {
   const page: LinkedPage = {
+    index,
     notes: new Set(),
     marks: new Set(),
     linksByBlock: new Map(),
@@ -96,7 +101,7 @@ function readLinks(path: string, html: string, places: Map<string, Place>): Link
   const open: OpenElement[] = [];
   const address = toAddress(path, "");
   let [element, block, headingCount, isBehindWords, linkText] = [0, 0, 0, false, ""];
-  let [blockStart, isAttached, raised] = ["", false, 0];
+  let [blockStart, isAttached, raised, isLinkRaised] = ["", false, 0, false];
   /** The number of the last item of each open list; `NaN` for a list without numbers. */
   const itemNumbers: number[] = [];
   const changeBlock = (name: string): void => {
@@ -112,9 +117,12 @@ function readLinks(path: string, html: string, places: Map<string, Place>): Link
       element += 1;
       changeBlock(name);
       if (HEADING.test(name)) headingCount += 1;
-      if (name === "a") linkText = "";
+      if (name === "a") [linkText, isLinkRaised] = ["", false];
       assertDepth(open.length);
-      if (name === "sup") raised += 1;
+      if (name === "sup") {
+        raised += 1;
+        isLinkRaised = true;
+      }
       if (name === "ol" || name === "ul") itemNumbers.push(name === "ol" ? 0 : Number.NaN);
       if (name === "li") {
         const number = (itemNumbers.pop() ?? Number.NaN) + 1;
@@ -143,7 +151,10 @@ function readLinks(path: string, html: string, places: Map<string, Place>): Link
         places.set(`${address}#${id}`, { page, firstBlock: closed.block, lastBlock: block, noteElement });
       }
       if (name === "a" && href !== undefined && linkText.length <= MAX_LINK_CODE_UNITS) {
-        const link = { ...closed, block, target: toAddress(path, href), text: linkText };
+        const link = {
+          ...{ ...closed, block, target: toAddress(path, href), text: linkText },
+          isAttached: closed.isAttached || isLinkRaised,
+        };
         const links = page.linksByBlock.get(block);
         if (links === undefined) page.linksByBlock.set(block, [link]);
         else links.push(link);
@@ -156,8 +167,14 @@ function readLinks(path: string, html: string, places: Map<string, Place>): Link
   return page;
 }
 
-/** Whether a note has a link back to the place of its mark. A place may be an empty element beside its block. */
+/**
+ * Whether a note has a link back to the place of its mark. A place may be an empty element beside its block. Of two
+ * paragraphs that refer to each other, the note is the later one, and a number in a sentence, such as `see step 2`, is no
+ * mark.
+ */
 function linksBack(note: Place, page: LinkedPage, mark: Link, places: ReadonlyMap<string, Place>): boolean {
+  const isBefore = note.page === page ? note.lastBlock < mark.block : note.page.index < page.index;
+  if (isBefore || !(mark.isAttached || ENCLOSED_MARK.test(mark.text))) return false;
   if (note.lastBlock - note.firstBlock > MAX_NOTE_BLOCKS) return false;
   for (let block = note.firstBlock; block <= note.lastBlock + 1; block += 1) {
     for (const { target } of (note.page.linksByBlock.get(block) ?? []).slice(0, MAX_NOTE_LINKS)) {
@@ -190,7 +207,9 @@ function areOneWayMarks(marks: readonly Link[], places: ReadonlyMap<string, Plac
  */
 export function findNotes(pages: ReadonlyMap<string, string>): ReadonlyMap<string, PageNotes> {
   const places = new Map<string, Place>();
-  const linkedPages = new Map([...pages].map(([path, html]) => [path, readLinks(path, html, places)]));
+  const linkedPages = new Map(
+    [...pages].map(([path, html], index) => [path, readLinks(path, html, index, places)]),
+  );
   for (const isConfirmed of [false, true]) {
     for (const page of linkedPages.values()) {
       const marks = [...page.linksByBlock.values()].flat().filter(({ target, text, isBehindWords }) => {

@@ -88,6 +88,11 @@ describe("notes without types", () => {
       `<p id="n1"><a href="#r1">［１］</a> Ledger.</p>`,
     ],
     [
+      "a note with two marks, whose links back are letters",
+      `<p>One.<a id="r1" href="#n1">[1]</a></p>`,
+      `<ol><li id="n1"><a href="#r1">a</a> <a href="#r1">b</a> Ledger.</li></ol>`,
+    ],
+    [
       "several marks",
       `<p>One.${mark(1)}</p>`,
       `<table><tr><td><a id="n1" href="#r1">1</a></td><td>Ledger.</td></tr></table>`,
@@ -134,6 +139,11 @@ describe("notes without types", () => {
       "words that link to each other",
       `<p id="a">See <a href="#b">the gate</a>.</p><p id="b">A gate (<a href="#a">the lock</a>).</p>`,
       ["See the gate.", "A gate (the lock)."],
+    ],
+    [
+      "steps that refer to each other by number",
+      `<p id="a">See step <a href="#b">2</a>.</p><p id="b">As in step <a href="#a">1</a>.</p>`,
+      ["See step 2.", "As in step 1."],
     ],
   ])("are not %s", (_, body, words) => {
     expect(read(page(body))).toEqual({ words, unspokenRows: [] });
