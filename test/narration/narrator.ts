@@ -1,4 +1,6 @@
 /** Drives `narrate` against a fake service, with texts whose parts are known. */
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
 import { z } from "zod";
 import { RESERVED_CREDITS } from "../../src/contract/billing.ts";
 import { FAST } from "../support/bin-under-test.ts";
@@ -154,6 +156,14 @@ export class Narrator {
   async restart(more: Record<string, string> = {}): Promise<void> {
     await this.client.close();
     this.client = await this.#connect(this.testFolders.env(this.service, { ...FAST, ...more }));
+  }
+
+  /** Makes a folder of texts, lets the server read from it, and returns its path. */
+  async openTexts(): Promise<string> {
+    const folder = join(this.testFolders.root, "texts");
+    mkdirSync(folder);
+    await this.restart({ AUDIO_INPUT_DIR: folder });
+    return folder;
   }
 
   /** Takes a new service, new folders and a new client in place of the present ones. */

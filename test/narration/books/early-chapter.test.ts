@@ -1,6 +1,6 @@
 /** A chapter of a book can be played while the next one is being made. */
 import { execFile } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
@@ -21,9 +21,7 @@ describeWithFfprobe("a chapter of a book", () => {
   it("plays while the next one is made", async () => {
     const processingMsOf = (prompt: string): number => (prompt.includes("Two begins") ? 60_000 : 20);
     const narrator = await Narrator.start({}, { processingMsOf });
-    const folder = join(narrator.testFolders.root, "texts");
-    mkdirSync(folder);
-    await narrator.restart({ AUDIO_INPUT_DIR: folder });
+    const folder = await narrator.openTexts();
     const pages = ["One", "Two"].map((name) => ({
       id: name,
       body: `<h1>Chapter ${name}</h1><p>${paragraph(name)}</p>`,

@@ -1,5 +1,5 @@
 /** Mistakes in a sheet are refused in the plan, by row number, before anything is sent. */
-import { mkdirSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { errorOf, resultTextOf, type ToolOutcome } from "../../support/tool-result.ts";
@@ -8,9 +8,7 @@ import { openNarratorAll } from "../narrator.ts";
 const narrator = openNarratorAll();
 let folder: string;
 beforeAll(async () => {
-  folder = join(narrator.testFolders.root, "texts");
-  mkdirSync(folder);
-  await narrator.restart({ AUDIO_INPUT_DIR: folder });
+  folder = await narrator.openTexts();
 });
 
 async function planOf(

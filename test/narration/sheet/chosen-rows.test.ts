@@ -1,5 +1,5 @@
 /** Rows of a sheet that `chapters` chooses: which they are, and what their files are called. */
-import { mkdirSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { beforeEach, expect, it } from "vitest";
 import { resultTextOf } from "../../support/tool-result.ts";
@@ -10,9 +10,7 @@ const LIMIT = { max_credits: 900 };
 const narrator = openNarratorEach();
 let folder: string;
 beforeEach(async () => {
-  folder = join(narrator.testFolders.root, "texts");
-  mkdirSync(folder);
-  await narrator.restart({ AUDIO_INPUT_DIR: folder });
+  folder = await narrator.openTexts();
 });
 
 const write = (...lines: readonly string[]): void =>

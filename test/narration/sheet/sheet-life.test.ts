@@ -10,9 +10,7 @@ import { type NarrationOutput, openNarratorEach, PART_BYTES } from "../narrator.
 const narrator = openNarratorEach();
 let folder: string;
 beforeEach(async () => {
-  folder = join(narrator.testFolders.root, "texts");
-  mkdirSync(folder);
-  await narrator.restart({ AUDIO_INPUT_DIR: folder });
+  folder = await narrator.openTexts();
 });
 
 const HEADER = "text,file,voice,speed,pitch,volume";
